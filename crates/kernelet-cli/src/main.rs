@@ -1,0 +1,3 @@
+//! The program `kernelet`.
+
+fn main() {}

@@ -1,0 +1,120 @@
+//! A data set: points with what is to be predicted, weights and names.
+use super::{Classes, Points, Target};
+use crate::{Error, Result, linalg::Matrix};
+
+/// Points, their target, optional weights and feature names.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// The inputs.
+    pub points: Points,
+    /// What is to be predicted.
+    pub target: Target,
+    /// How much each row counts; none: every row counts 1.
+    pub weights: Option<Vec<f64>>,
+    /// Names of the features, where the source has them.
+    pub names: Option<Vec<String>>,
+}
+
+impl Dataset {
+    /// Points with a target, without weights or names.
+    pub fn new(points: impl Into<Points>, target: Target) -> Self {
+        Dataset { points: points.into(), target, weights: None, names: None }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    /// True when there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.points.is_empty()
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        self.points.dim()
+    }
+
+    /// The class labels, or an error that says there are none.
+    pub fn classes(&self) -> Result<&Classes> {
+        match &self.target {
+            Target::Classes(classes) => Ok(classes),
+            _ => Err(Error::data("this needs a class label for every row, but the data have none")),
+        }
+    }
+
+    /// The real targets, or an error that says there are none.
+    pub fn values(&self) -> Result<&Matrix> {
+        match &self.target {
+            Target::Values(values) => Ok(values),
+            _ => Err(Error::data("this needs a number to predict for every row, but the data have none")),
+        }
+    }
+
+    /// The weight of each row.
+    pub fn weight(&self, row: usize) -> f64 {
+        self.weights.as_ref().map_or(1.0, |w| w[row])
+    }
+
+    /// The chosen rows, in the order given.
+    pub fn select(&self, indices: &[usize]) -> Dataset {
+        Dataset {
+            points: self.points.select(indices),
+            target: self.target.select(indices),
+            weights: self.weights.as_ref().map(|w| indices.iter().map(|&i| w[i]).collect()),
+            names: self.names.clone(),
+        }
+    }
+
+    /// Checks what every learner relies on: at least one row, one target and one weight a row, all numbers finite, no negative weight.
+    pub fn check(&self) -> Result<()> {
+        if self.is_empty() {
+            return Err(Error::data("the data have no rows"));
+        }
+        self.points.check_finite()?;
+        let targets = match &self.target {
+            Target::None => self.len(),
+            Target::Classes(classes) => classes.codes.len(),
+            Target::Values(values) => {
+                if let Some(at) = values.values().iter().position(|v| !v.is_finite()) {
+                    let (row, column) = (at / values.cols(), at % values.cols());
+                    return Err(Error::NotFinite { what: "a target", row, column, value: values.values()[at] });
+                }
+                values.rows()
+            }
+        };
+        if targets != self.len() {
+            return Err(Error::Shape { what: "targets", expected: self.len(), found: targets });
+        }
+        let Some(weights) = &self.weights else { return Ok(()) };
+        if weights.len() != self.len() {
+            return Err(Error::Shape { what: "weights", expected: self.len(), found: weights.len() });
+        }
+        match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            None => Ok(()),
+            Some(row) => {
+                Err(Error::data(format!("the weight of row {} is {}, but must be a finite number of at least 0", row + 1, weights[row])))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_data_are_refused_in_words() {
+        let good = Dataset::new(Matrix::<f64>::zeros(2, 1), Target::Classes(Classes::from_texts(&["a", "b"])));
+        assert!(good.check().is_ok());
+        let empty = good.select(&[]);
+        assert_eq!(empty.check().unwrap_err().to_string(), "the data have no rows");
+        let short = Dataset { target: Target::Classes(Classes::from_texts(&["a"])), ..good.clone() };
+        assert_eq!(short.check().unwrap_err().to_string(), "targets: expected 2, found 1");
+        let negative = Dataset { weights: Some(vec![1.0, -1.0]), ..good.clone() };
+        assert_eq!(negative.check().unwrap_err().to_string(), "the weight of row 2 is -1, but must be a finite number of at least 0");
+        let nan = Dataset { target: Target::Values(Matrix::column(vec![1.0, f64::NAN])), ..good };
+        assert_eq!(nan.check().unwrap_err().to_string(), "a target in row 2, column 1 is NaN; every number must be finite");
+    }
+}

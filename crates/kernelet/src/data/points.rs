@@ -1,0 +1,190 @@
+//! Points: rows of features, dense in either precision or sparse.
+use std::ops::Range;
+
+use super::csr::Csr;
+use crate::{
+    Error, Result,
+    linalg::{Matrix, Real},
+};
+
+/// Above this density sparse rows are held dense: products are then faster and the memory no more than threefold.
+pub const DENSE_ABOVE: f64 = 0.25;
+
+/// Rows of features. Arithmetic is in double precision whatever the storage.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Points {
+    /// Dense, double precision.
+    F64(Matrix<f64>),
+    /// Dense, single precision: half the memory.
+    F32(Matrix<f32>),
+    /// Only what is not zero.
+    Sparse(Csr),
+}
+
+impl From<Matrix<f64>> for Points {
+    fn from(matrix: Matrix<f64>) -> Self {
+        Points::F64(matrix)
+    }
+}
+
+impl From<Matrix<f32>> for Points {
+    fn from(matrix: Matrix<f32>) -> Self {
+        Points::F32(matrix)
+    }
+}
+
+impl From<Csr> for Points {
+    fn from(rows: Csr) -> Self {
+        Points::Sparse(rows)
+    }
+}
+
+impl Points {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Points::F64(m) => m.rows(),
+            Points::F32(m) => m.rows(),
+            Points::Sparse(rows) => rows.len(),
+        }
+    }
+
+    /// True when there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of features.
+    pub fn dim(&self) -> usize {
+        match self {
+            Points::F64(m) => m.cols(),
+            Points::F32(m) => m.cols(),
+            Points::Sparse(rows) => rows.dim(),
+        }
+    }
+
+    /// True for sparse storage.
+    pub fn is_sparse(&self) -> bool {
+        matches!(self, Points::Sparse(_))
+    }
+
+    /// Writes rows `range` densely to `out`, which holds `width` numbers a row.
+    /// Features beyond `width` are left out, missing ones are zero.
+    pub fn copy_rows<R: Real>(&self, range: Range<usize>, width: usize, out: &mut [R]) {
+        for (i, out) in range.zip(out.chunks_exact_mut(width.max(1))) {
+            match self {
+                Points::F64(m) => copy(m.row(i), out),
+                Points::F32(m) => copy(m.row(i), out),
+                Points::Sparse(rows) => {
+                    out.fill(R::default());
+                    let (columns, values) = rows.row(i);
+                    for (&c, &v) in columns.iter().zip(values).take_while(|(c, _)| (**c as usize) < width) {
+                        out[c as usize] = R::from_f64(v);
+                    }
+                }
+            }
+        }
+    }
+
+    /// All rows in dense double precision.
+    pub fn to_dense(&self) -> Matrix {
+        let mut dense = Matrix::zeros(self.len(), self.dim());
+        self.copy_rows(0..self.len(), self.dim(), dense.values_mut());
+        dense
+    }
+
+    /// Dense storage where the density is above [`DENSE_ABOVE`], else as it is.
+    pub fn densified_if_dense(self) -> Points {
+        match &self {
+            Points::Sparse(rows) if rows.density() > DENSE_ABOVE => Points::F64(self.to_dense()),
+            _ => self,
+        }
+    }
+
+    /// `|x|^2` of every row.
+    pub fn squared_norms(&self) -> Vec<f64> {
+        let norm = |row: &[f64]| crate::linalg::dot(row, row);
+        match self {
+            Points::F64(m) => m.iter().map(norm).collect(),
+            Points::F32(m) => m.iter().map(|row| row.iter().map(|&v| f64::from(v) * f64::from(v)).sum()).collect(),
+            Points::Sparse(rows) => (0..rows.len()).map(|i| norm(rows.row(i).1)).collect(),
+        }
+    }
+
+    /// The chosen rows, in the order given and in the same storage.
+    pub fn select(&self, indices: &[usize]) -> Points {
+        match self {
+            Points::F64(m) => Points::F64(m.select(indices)),
+            Points::F32(m) => Points::F32(m.select(indices)),
+            Points::Sparse(rows) => Points::Sparse(rows.select(indices)),
+        }
+    }
+
+    /// An error that names the first number that is NaN or infinite.
+    pub fn check_finite(&self) -> Result<()> {
+        let bad = match self {
+            Points::F64(m) => first_bad(m.values()).map(|(at, v)| (at / m.cols(), at % m.cols(), v)),
+            Points::F32(m) => first_bad(m.values()).map(|(at, v)| (at / m.cols(), at % m.cols(), v)),
+            Points::Sparse(rows) => {
+                let (starts, columns, values) = rows.parts();
+                first_bad(values).map(|(at, v)| (starts.partition_point(|&s| s <= at) - 1, columns[at] as usize, v))
+            }
+        };
+        match bad {
+            None => Ok(()),
+            Some((row, column, value)) => Err(Error::NotFinite { what: "a value", row, column, value }),
+        }
+    }
+}
+
+fn copy<A: Real, B: Real>(row: &[A], out: &mut [B]) {
+    let common = row.len().min(out.len());
+    for (to, from) in out.iter_mut().zip(row) {
+        *to = B::from_f64(from.to_f64());
+    }
+    out[common..].fill(B::default());
+}
+
+fn first_bad<R: Real>(values: &[R]) -> Option<(usize, f64)> {
+    let at = values.iter().position(|v| !v.to_f64().is_finite())?;
+    Some((at, values[at].to_f64()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn storages() -> [Points; 3] {
+        let m = Matrix::new(vec![1.0, 0.0, 2.0, 0.0, 0.0, 3.0], 2, 3).unwrap();
+        let single = Matrix::new(m.values().iter().map(|&v| v as f32).collect(), 2, 3).unwrap();
+        [Points::Sparse(Csr::from_dense(&m)), m.into(), single.into()]
+    }
+
+    #[test]
+    fn every_storage_holds_the_same_rows() {
+        for points in storages() {
+            assert_eq!((points.len(), points.dim()), (2, 3));
+            assert_eq!(points.squared_norms(), [5.0, 9.0]);
+            assert_eq!(points.to_dense().values(), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
+            assert_eq!(points.select(&[1]).to_dense().values(), [0.0, 0.0, 3.0]);
+            let mut wide = [9.0f32; 4];
+            points.copy_rows(1..2, 4, &mut wide);
+            assert_eq!(wide, [0.0, 0.0, 3.0, 0.0]);
+            let mut narrow = [9.0; 2];
+            points.copy_rows(0..1, 2, &mut narrow);
+            assert_eq!(narrow, [1.0, 0.0]);
+            assert!(points.check_finite().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_bad_number_is_named_by_row_and_column() {
+        for points in storages() {
+            let mut dense = points.to_dense();
+            dense.row_mut(1)[2] = f64::INFINITY;
+            let points = if points.is_sparse() { Csr::from_dense(&dense).into() } else { Points::from(dense) };
+            let text = points.check_finite().unwrap_err().to_string();
+            assert_eq!(text, "a value in row 2, column 3 is inf; every number must be finite");
+        }
+    }
+}

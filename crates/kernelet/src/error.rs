@@ -1,0 +1,164 @@
+//! The one error type of the library. Messages are whole sentences: what is wrong, where, and what would be right.
+use std::{fmt::Display, io, path::Path};
+
+/// A `Result` with this library's [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong. Rows, columns and lines are counted from 1 in messages and from 0 in fields named `row` and `column`.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A parameter lies outside its allowed range.
+    #[error("{name} is {value}, but must be {allowed}")]
+    Parameter {
+        /// The parameter, as the user writes it.
+        name: &'static str,
+        /// The value given.
+        value: String,
+        /// The values that are allowed.
+        allowed: String,
+    },
+    /// Two sizes that must agree do not.
+    #[error("{what}: expected {expected}, found {found}")]
+    Shape {
+        /// What is counted.
+        what: &'static str,
+        /// The number that would be right.
+        expected: usize,
+        /// The number that is there.
+        found: usize,
+    },
+    /// A number is NaN or infinite.
+    #[error("{what} in row {}, column {} is {value}; every number must be finite", row + 1, column + 1)]
+    NotFinite {
+        /// What the number is: `a value`, `a target`, `a weight`.
+        what: &'static str,
+        /// The row, from 0.
+        row: usize,
+        /// The column, from 0.
+        column: usize,
+        /// NaN, inf or -inf.
+        value: f64,
+    },
+    /// Classification needs at least two classes.
+    #[error("all {rows} rows have the label {label}; a classifier needs at least two classes")]
+    OneClass {
+        /// The label all rows have.
+        label: String,
+        /// How many rows there are.
+        rows: usize,
+    },
+    /// The data cannot be used as asked, for the reason given.
+    #[error("{0}")]
+    Data(String),
+    /// The method is not defined for this kernel or machine.
+    #[error("{method} does not work with {with}: {instead}")]
+    Unsupported {
+        /// The method asked for.
+        method: &'static str,
+        /// The kernel or machine it cannot work with.
+        with: String,
+        /// What to do instead.
+        instead: String,
+    },
+    /// A file's content is not what its format demands.
+    #[error("{path}{}: {reason}", place(*line, *column))]
+    Format {
+        /// The file.
+        path: String,
+        /// The line, from 1, where there is one.
+        line: Option<usize>,
+        /// The column (a byte of a text line, or a field of a table), from 1, where there is one.
+        column: Option<usize>,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A model file was written by a newer version.
+    #[error("{path}: this model has format version {found}, but this program reads up to version {newest}; update kernelet to read it")]
+    Version {
+        /// The file.
+        path: String,
+        /// Its version.
+        found: u32,
+        /// The newest version known here.
+        newest: u32,
+    },
+    /// The operating system refused to read or write.
+    #[error("{path}: {}", io_reason(source))]
+    Io {
+        /// The file.
+        path: String,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl Error {
+    /// A parameter outside its range: `Error::parameter("gamma", -1.0, "a finite number above 0")`.
+    pub fn parameter(name: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
+        Error::Parameter { name, value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// Data that cannot be used, said in a sentence.
+    pub fn data(reason: impl Into<String>) -> Self {
+        Error::Data(reason.into())
+    }
+
+    /// A failed read or write of `path`.
+    pub fn io(path: impl AsRef<Path>, source: io::Error) -> Self {
+        Error::Io { path: path.as_ref().display().to_string(), source }
+    }
+
+    /// Bad content at a place of a file; `line` and `column` count from 1.
+    pub fn format(path: impl Display, line: Option<usize>, column: Option<usize>, reason: impl Into<String>) -> Self {
+        Error::Format { path: path.to_string(), line, column, reason: reason.into() }
+    }
+}
+
+/// Checks that a parameter is a finite number above zero.
+pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
+    match value.is_finite() && value > 0.0 {
+        true => Ok(()),
+        false => Err(Error::parameter(name, value, "a finite number above 0")),
+    }
+}
+
+fn place(line: Option<usize>, column: Option<usize>) -> String {
+    match (line, column) {
+        (Some(line), Some(column)) => format!(", line {line}, column {column}"),
+        (Some(line), None) => format!(", line {line}"),
+        (None, Some(column)) => format!(", column {column}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn io_reason(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "there is no such file".into(),
+        io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::IsADirectory => "this is a directory, not a file".into(),
+        _ => source.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_say_what_is_wrong_and_what_would_be_right() {
+        let cases = [
+            (Error::parameter("gamma", -1.0, "a finite number above 0"), "gamma is -1, but must be a finite number above 0"),
+            (Error::Shape { what: "columns", expected: 3, found: 2 }, "columns: expected 3, found 2"),
+            (
+                Error::NotFinite { what: "a value", row: 0, column: 4, value: f64::NAN },
+                "a value in row 1, column 5 is NaN; every number must be finite",
+            ),
+            (Error::format("a.svm", Some(3), Some(7), "no colon"), "a.svm, line 3, column 7: no colon"),
+            (Error::io("b.svm", io::Error::from(io::ErrorKind::NotFound)), "b.svm: there is no such file"),
+        ];
+        for (error, text) in cases {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

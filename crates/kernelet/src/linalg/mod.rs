@@ -1,0 +1,47 @@
+//! The only place that sees the linear-algebra crate: matrices, products, factors.
+mod cholesky;
+mod matrix;
+mod product;
+
+pub use cholesky::Cholesky;
+pub use matrix::Matrix;
+pub use product::{add_product, product_transposed};
+
+/// The two number types in which points are stored and machines predict.
+pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
+    /// The nearest number of this type.
+    fn from_f64(value: f64) -> Self;
+    /// The same number in double precision.
+    fn to_f64(self) -> f64;
+}
+
+impl Real for f64 {
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    fn to_f64(self) -> f64 {
+        self
+    }
+}
+
+impl Real for f32 {
+    fn from_f64(value: f64) -> Self {
+        value as f32
+    }
+    fn to_f64(self) -> f64 {
+        self.into()
+    }
+}
+
+/// The inner product of two equally long slices, in four running sums.
+pub fn dot(x: &[f64], y: &[f64]) -> f64 {
+    let mut sums = [0.0; 4];
+    let (xs, ys) = (x.chunks_exact(4), y.chunks_exact(4));
+    let rest: f64 = xs.remainder().iter().zip(ys.remainder()).map(|(a, b)| a * b).sum();
+    for (a, b) in xs.zip(ys) {
+        for lane in 0..4 {
+            sums[lane] += a[lane] * b[lane];
+        }
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3]) + rest
+}

@@ -1,0 +1,106 @@
+//! What the outputs of a machine mean.
+use serde::{Deserialize, Serialize};
+
+use super::Pairwise;
+use crate::data::Label;
+
+/// What the outputs mean, and how they become a prediction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Decision {
+    /// One output: above zero `positive`, else `negative`.
+    Sign {
+        /// The label of outputs up to zero: the first in order.
+        negative: Label,
+        /// The label of outputs above zero: the second in order.
+        positive: Label,
+    },
+    /// One-vs-one: output (a, b) above zero is a vote for a, else for b; most votes win, ties go to the lower class.
+    Votes {
+        /// The classes in order.
+        labels: Vec<Label>,
+    },
+    /// One-vs-rest: the class with the largest output wins, ties go to the lower class.
+    Largest {
+        /// The classes in order.
+        labels: Vec<Label>,
+    },
+    /// One output: above zero the row is like the training rows, predicted as 1, else -1.
+    Novelty,
+    /// The outputs are predictions of real targets.
+    Values,
+    /// The outputs are features.
+    Features,
+}
+
+impl Decision {
+    /// The classes in order; empty where no classes are predicted.
+    pub fn labels(&self) -> Vec<Label> {
+        match self {
+            Decision::Sign { negative, positive } => vec![negative.clone(), positive.clone()],
+            Decision::Votes { labels } | Decision::Largest { labels } => labels.clone(),
+            Decision::Novelty => vec![Label::new("-1"), Label::new("1")],
+            Decision::Values | Decision::Features => vec![],
+        }
+    }
+
+    /// The number of outputs the rule needs, where it is fixed.
+    pub fn outputs(&self) -> Option<usize> {
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => Some(1),
+            Decision::Votes { labels } => Some(labels.len() * labels.len().saturating_sub(1) / 2),
+            Decision::Largest { labels } => Some(labels.len()),
+            Decision::Values | Decision::Features => None,
+        }
+    }
+
+    /// The place in [`Decision::labels`] of the class that one row's outputs stand for; 0 where no classes are predicted.
+    pub fn class(&self, outputs: &[f64]) -> usize {
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => usize::from(outputs.first().is_some_and(|&f| f > 0.0)),
+            Decision::Votes { labels } => {
+                let mut votes = vec![0usize; labels.len()];
+                for (&f, (a, b)) in outputs.iter().zip(Pairwise::pairs(labels.len())) {
+                    votes[if f > 0.0 { a } else { b }] += 1;
+                }
+                first_largest(&votes)
+            }
+            Decision::Largest { .. } => first_largest(outputs),
+            Decision::Values | Decision::Features => 0,
+        }
+    }
+}
+
+fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
+    (1..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(n: usize) -> Vec<Label> {
+        (0..n).map(|i| Label::new(i.to_string())).collect()
+    }
+
+    #[test]
+    fn votes_follow_libsvm_and_ties_go_to_the_lower_class() {
+        let rule = Decision::Votes { labels: labels(3) };
+        assert_eq!(rule.class(&[1.0, 1.0, 1.0]), 0);
+        assert_eq!(rule.class(&[-1.0, 1.0, 1.0]), 1);
+        assert_eq!(rule.class(&[-1.0, -1.0, -1.0]), 2);
+        // One vote each: 0 beats 1, 2 beats 0, 1 beats 2.
+        assert_eq!(rule.class(&[1.0, -1.0, 1.0]), 0);
+        // Zero is not above zero: the second of the pair has the vote.
+        assert_eq!(rule.class(&[0.0, 1.0, 1.0]), 1);
+    }
+
+    #[test]
+    fn signs_and_largest_outputs() {
+        let sign = Decision::Sign { negative: Label::new("a"), positive: Label::new("b") };
+        assert_eq!((sign.class(&[0.1]), sign.class(&[0.0]), sign.class(&[-2.0])), (1, 0, 0));
+        let largest = Decision::Largest { labels: labels(3) };
+        assert_eq!((largest.class(&[1.0, 2.0, 2.0]), largest.class(&[-1.0, -2.0, 0.0])), (1, 2));
+    }
+}

@@ -1,0 +1,69 @@
+//! What is a trained kernel machine, and how does it predict?
+mod decision;
+mod expansion;
+mod facts;
+
+pub use decision::Decision;
+pub use expansion::{Coefficients, Expansion, Pairwise};
+pub use facts::{Calibration, Facts};
+
+use crate::{Error, Result, data::Scale};
+
+/// A trained kernel machine: f_k(x) = sum_j coefficients_jk K(vectors_j, x) + offsets_k, and what the outputs mean.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// The kernel, the expansion vectors and their coefficients.
+    pub expansion: Expansion,
+    /// b_k, one for each output.
+    pub offsets: Vec<f64>,
+    /// What the outputs mean.
+    pub decision: Decision,
+    /// Applied to every row before the kernel sees it; the vectors are stored scaled.
+    pub scale: Option<Scale>,
+    /// Names of the features, where the data had them.
+    pub names: Option<Vec<String>>,
+    /// How outputs become probabilities, where that is known.
+    pub calibration: Option<Calibration>,
+    /// How the machine was trained, where that is known.
+    pub facts: Facts,
+}
+
+impl Machine {
+    /// Number of outputs.
+    pub fn outputs(&self) -> usize {
+        self.expansion.coefficients.outputs()
+    }
+
+    /// Number of expansion vectors.
+    pub fn vectors(&self) -> usize {
+        self.expansion.vectors.len()
+    }
+
+    /// Number of features a row has.
+    pub fn dim(&self) -> usize {
+        self.expansion.vectors.dim()
+    }
+
+    /// Checks that the parts fit together and every number is finite. Files are read through this.
+    pub fn check(&self) -> Result<()> {
+        self.expansion.check()?;
+        let same = |what, expected: usize, found: usize| match expected == found {
+            true => Ok(()),
+            false => Err(Error::Shape { what, expected, found }),
+        };
+        same("offsets of the machine", self.outputs(), self.offsets.len())?;
+        if let Some(outputs) = self.decision.outputs() {
+            same("outputs for the machine's labels", outputs, self.outputs())?;
+        }
+        if let Some(k) = self.offsets.iter().position(|b| !b.is_finite()) {
+            return Err(Error::NotFinite { what: "an offset", row: 0, column: k, value: self.offsets[k] });
+        }
+        if let Some(scale) = &self.scale {
+            same("columns of the machine's scaling", self.dim(), scale.dim())?;
+        }
+        if let Some(names) = &self.names {
+            same("feature names of the machine", self.dim(), names.len())?;
+        }
+        Ok(())
+    }
+}

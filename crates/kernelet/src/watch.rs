@@ -1,0 +1,137 @@
+//! How a caller sees progress and stops a run.
+//!
+//! Long work takes a [`Watch`] as its last argument. It calls [`Watch::report`] from the thread that was called, and inner loops
+//! on any thread ask [`Watch::cancelled`]. A cancelled run returns the work so far with the status [`Status::Cancelled`].
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
+
+use serde::{Deserialize, Serialize};
+
+/// How a run ended. Only bad input is an error; a run that stops early still has a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// The stopping rule was met.
+    Converged,
+    /// The limit of iterations came first.
+    IterationLimit,
+    /// The caller cancelled.
+    Cancelled,
+}
+
+impl Status {
+    /// The word used on the command line and in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Converged => "converged",
+            Status::IterationLimit => "iteration-limit",
+            Status::Cancelled => "cancelled",
+        }
+    }
+
+    /// The less finished of two: cancelled before limited before converged.
+    pub fn worse(self, other: Status) -> Status {
+        match (self, other) {
+            (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
+            (Status::IterationLimit, _) | (_, Status::IterationLimit) => Status::IterationLimit,
+            _ => Status::Converged,
+        }
+    }
+}
+
+/// One report of progress.
+#[derive(Clone, Debug)]
+pub struct Progress<'a> {
+    /// What is being done: `solving`, `kernel matrix`.
+    pub stage: &'a str,
+    /// How much is done.
+    pub done: u64,
+    /// Out of how much, where that is known.
+    pub total: Option<u64>,
+    /// The figure that is being driven down, where there is one.
+    pub figure: Option<f64>,
+}
+
+type Reporter<'a> = Box<dyn Fn(&Progress) + Send + Sync + 'a>;
+
+/// Receives progress, passes on the wish to stop, and counts kernel evaluations.
+#[derive(Default)]
+pub struct Watch<'a> {
+    reporter: Option<Reporter<'a>>,
+    cancel: Option<Arc<AtomicBool>>,
+    evaluations: AtomicU64,
+}
+
+impl<'a> Watch<'a> {
+    /// Sees nothing, stops nothing.
+    pub fn none() -> Self {
+        Watch::default()
+    }
+
+    /// Calls `reporter` on every report.
+    pub fn with_reporter(mut self, reporter: impl Fn(&Progress) + Send + Sync + 'a) -> Self {
+        self.reporter = Some(Box::new(reporter));
+        self
+    }
+
+    /// Stops the run soon after `flag` becomes true.
+    pub fn with_cancel(mut self, flag: Arc<AtomicBool>) -> Self {
+        self.cancel = Some(flag);
+        self
+    }
+
+    /// Tells the caller how far the work has come.
+    pub fn report(&self, stage: &str, done: u64, total: Option<u64>, figure: Option<f64>) {
+        if let Some(reporter) = &self.reporter {
+            reporter(&Progress { stage, done, total, figure });
+        }
+    }
+
+    /// True once the caller wants the run to stop.
+    pub fn cancelled(&self) -> bool {
+        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Counts kernel evaluations.
+    pub fn evaluated(&self, count: u64) {
+        self.evaluations.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// The kernel evaluations counted so far.
+    pub fn evaluations(&self) -> u64 {
+        self.evaluations.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn reports_reach_the_caller_and_cancel_reaches_the_work() {
+        let seen = Mutex::new(vec![]);
+        let flag = Arc::new(AtomicBool::new(false));
+        let watch =
+            Watch::none().with_reporter(|p| seen.lock().unwrap().push((p.stage.to_string(), p.done, p.total))).with_cancel(flag.clone());
+        watch.report("solving", 3, Some(10), None);
+        assert!(!watch.cancelled());
+        flag.store(true, Ordering::Relaxed);
+        assert!(watch.cancelled());
+        watch.evaluated(7);
+        watch.evaluated(5);
+        assert_eq!(watch.evaluations(), 12);
+        drop(watch);
+        assert_eq!(seen.into_inner().unwrap(), vec![("solving".to_string(), 3, Some(10))]);
+    }
+
+    #[test]
+    fn the_worse_status_wins() {
+        use Status::*;
+        assert_eq!(Converged.worse(IterationLimit), IterationLimit);
+        assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
+        assert_eq!(Converged.worse(Converged), Converged);
+    }
+}
