@@ -11,6 +11,17 @@ pub struct Scale {
 }
 
 impl Scale {
+    /// TEMP
+    pub fn apply(&self, p: &crate::data::Points) -> crate::Result<crate::data::Points> {
+        let mut d = p.to_dense();
+        for i in 0..d.rows() {
+            for (j, v) in d.row_mut(i).iter_mut().enumerate() {
+                *v = (*v - self.shift.as_ref().map_or(0.0, |s| s[j])) * self.factor[j];
+            }
+        }
+        Ok(d.into())
+    }
+
     /// Number of features.
     pub fn dim(&self) -> usize {
         self.factor.len()

@@ -3,7 +3,7 @@
 //! A kernel is a function of one scalar u of the pair: u = |x - z|^2 or u = x.z. That scalar comes from one matrix product for a
 //! whole block ([`block`](mod@block)), and value and slope of the [`Profile`] are all that any method needs of a kernel.
 pub mod block;
-mod exp;
+pub(crate) mod exp;
 mod exponential;
 mod gaussian;
 mod inverse_multiquadric;

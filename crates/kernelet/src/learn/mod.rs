@@ -1,1 +1,50 @@
-//! Room.
+//! How do data become a full machine?
+//!
+//! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+mod multiclass;
+mod ridge;
+pub mod smo;
+mod svc;
+
+pub use multiclass::{ClassWeights, Multiclass};
+pub use ridge::Ridge;
+pub use svc::Svc;
+
+use crate::{
+    Result,
+    data::Dataset,
+    machine::Machine,
+    watch::{Status, Watch},
+};
+
+/// Turns data into a machine.
+pub trait Learner: Send + Sync {
+    /// The name on the command line, in Python and in model files.
+    fn name(&self) -> &'static str;
+    /// Learns from data. Cancelling returns the machine of the work so far.
+    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit>;
+}
+
+/// A machine and how it came about.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The machine.
+    pub machine: Machine,
+    /// How it came about.
+    pub report: Report,
+}
+
+/// What a learner tells about its run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The primal objective, summed over outputs.
+    pub objective: f64,
+    /// The dual objective as LIBSVM prints it (it is minimised and mostly negative), summed over outputs, where there is one.
+    pub dual_objective: Option<f64>,
+    /// Steps made, summed over outputs.
+    pub iterations: u64,
+    /// How it ended: the worst of all outputs.
+    pub status: Status,
+    /// Kernel evaluations made.
+    pub evaluations: u64,
+}

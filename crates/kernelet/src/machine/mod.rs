@@ -2,10 +2,12 @@
 mod decision;
 mod expansion;
 mod facts;
+mod predict;
 
 pub use decision::Decision;
 pub use expansion::{Coefficients, Expansion, Pairwise};
 pub use facts::{Calibration, Facts};
+pub use predict::{Prediction, Predictor};
 
 use crate::{Error, Result, data::Scale};
 

@@ -1,0 +1,105 @@
+//! How several classes become several two-class problems, and what the classes weigh.
+use crate::{
+    Error, Result,
+    data::{Classes, Dataset, Label},
+};
+
+/// How several classes become two-class problems.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Multiclass {
+    /// One problem for each pair of classes; they vote.
+    #[default]
+    OneVsOne,
+    /// One problem for each class against all others; the largest output wins.
+    OneVsRest,
+}
+
+impl Multiclass {
+    /// The form with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "one-vs-one" => Some(Multiclass::OneVsOne),
+            "one-vs-rest" => Some(Multiclass::OneVsRest),
+            _ => None,
+        }
+    }
+}
+
+/// How much the errors of each class cost.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub enum ClassWeights {
+    /// All the same.
+    #[default]
+    Equal,
+    /// Inversely to the number of rows: `n / (classes * rows of the class)`.
+    Balanced,
+    /// As given; classes not named weigh 1.
+    Given(Vec<(Label, f64)>),
+}
+
+impl ClassWeights {
+    /// The weight of each class, in the order of the labels.
+    pub fn of(&self, classes: &Classes) -> Result<Vec<f64>> {
+        match self {
+            ClassWeights::Equal => Ok(vec![1.0; classes.labels.len()]),
+            ClassWeights::Balanced => {
+                let (n, k) = (classes.codes.len() as f64, classes.labels.len() as f64);
+                Ok(classes.counts().iter().map(|&count| n / (k * count.max(1) as f64)).collect())
+            }
+            ClassWeights::Given(given) => {
+                let mut weights = vec![1.0; classes.labels.len()];
+                for (label, weight) in given {
+                    let Some(place) = classes.labels.iter().position(|l| l == label) else {
+                        return Err(Error::parameter(
+                            "class-weight",
+                            format!("{label}={weight}"),
+                            format!("given for a label of the data: {}", list(&classes.labels)),
+                        ));
+                    };
+                    if !(weight.is_finite() && *weight > 0.0) {
+                        return Err(Error::parameter("class-weight", format!("{label}={weight}"), "a finite number above 0"));
+                    }
+                    weights[place] = *weight;
+                }
+                Ok(weights)
+            }
+        }
+    }
+}
+
+/// Checks that `data` can train a classifier: good numbers, and at least two classes among the rows that count.
+pub(crate) fn check_classes(data: &Dataset) -> Result<&Classes> {
+    data.check()?;
+    let classes = data.classes()?;
+    let mut counts = vec![0usize; classes.labels.len()];
+    for (row, &code) in classes.codes.iter().enumerate() {
+        counts[code as usize] += usize::from(data.weight(row) > 0.0);
+    }
+    match counts.iter().filter(|&&c| c > 0).count() {
+        0 => Err(Error::data("no row has a weight above 0")),
+        1 => {
+            let label = counts.iter().position(|&c| c > 0).map_or(String::new(), |c| classes.labels[c].to_string());
+            Err(Error::OneClass { label, rows: counts.iter().sum() })
+        }
+        _ => Ok(classes),
+    }
+}
+
+fn list(labels: &[Label]) -> String {
+    labels.iter().map(Label::text).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn balanced_weights_make_all_classes_count_the_same() {
+        let classes = Classes::from_texts(&["a", "a", "a", "b"]);
+        let weights = ClassWeights::Balanced.of(&classes).unwrap();
+        assert_eq!(weights, [4.0 / 6.0, 2.0]);
+        assert_eq!(ClassWeights::Given(vec![(Label::new("b"), 3.0)]).of(&classes).unwrap(), [1.0, 3.0]);
+        let unknown = ClassWeights::Given(vec![(Label::new("c"), 3.0)]).of(&classes).unwrap_err();
+        assert_eq!(unknown.to_string(), "class-weight is c=3, but must be given for a label of the data: a, b");
+    }
+}
