@@ -1,12 +1,15 @@
 //! How do numbers come in? Points, targets, data sets; where they are read, made, scaled and split.
 mod csr;
 mod dataset;
+mod draw;
 mod points;
 mod scale;
+mod split;
 mod target;
 
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
 pub use points::{DENSE_ABOVE, Points};
 pub use scale::Scale;
+pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
 pub use target::{Classes, Interner, Label, Target};
