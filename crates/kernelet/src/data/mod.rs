@@ -10,6 +10,6 @@ mod target;
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
 pub use points::{DENSE_ABOVE, Points};
-pub use scale::Scale;
+pub use scale::{Scale, Scaling};
 pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
 pub use target::{Classes, Interner, Label, Target};
