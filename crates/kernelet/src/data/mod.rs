@@ -2,6 +2,7 @@
 mod csr;
 mod dataset;
 mod draw;
+mod generate;
 mod points;
 mod scale;
 mod split;
@@ -9,6 +10,7 @@ mod target;
 
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
+pub use generate::{Generator, banana, clouds, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
 pub use points::{DENSE_ABOVE, Points};
 pub use scale::{Scale, Scaling};
 pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
