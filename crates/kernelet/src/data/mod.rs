@@ -1,6 +1,7 @@
 //! How do numbers come in? Points, targets, data sets; where they are read, made, scaled and split.
 mod csr;
 mod dataset;
+mod digits;
 mod draw;
 mod generate;
 mod points;
@@ -10,6 +11,7 @@ mod target;
 
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
+pub use digits::{digits, digits_split};
 pub use generate::{Generator, banana, clouds, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
 pub use points::{DENSE_ABOVE, Points};
 pub use scale::{Scale, Scaling};
