@@ -25,10 +25,11 @@ pub fn stratified_split(target: &Target, fraction: f64, seed: u64) -> Result<(Ve
 }
 
 /// Training and test rows out of 0..n without regard to a target, of which `fraction` (above 0, below 1) are for testing.
+/// At least one row is for training.
 pub fn plain_split(n: usize, fraction: f64, seed: u64) -> Result<(Vec<usize>, Vec<usize>)> {
     check_fraction(fraction)?;
     let mut test = shuffled(n, seed);
-    let mut train = test.split_off(nearest(fraction * n as f64));
+    let mut train = test.split_off(nearest(fraction * n as f64).min(n.saturating_sub(1)));
     train.sort_unstable();
     test.sort_unstable();
     Ok((train, test))
@@ -183,6 +184,8 @@ mod tests {
         let (train, test) = stratified_split(&self::target(), 0.999, 0).unwrap();
         assert_eq!(counts(&self::target(), &train), [1, 1, 1]);
         assert_eq!(test.len(), 7);
+        assert_eq!(plain_split(1, 0.9, 0).unwrap(), (vec![0], vec![]));
+        assert_eq!(plain_split(0, 0.9, 0).unwrap(), (vec![], vec![]));
     }
 
     #[test]
