@@ -2,7 +2,7 @@
 //!
 //! Class `1` has mean (1, .., 1, 0, .., 0) with ones in the first half of the features (the larger half of an odd number), class
 //! `-1` the opposite mean; every feature has standard deviation 4. In 10 dimensions this is the artificial problem of
-//! [Weston2004], section 4.1, and the Bayes rule errs on 28.8 % of rows.
+//! Weston2004, section 4.1, and the Bayes rule errs on 28.8 % of rows.
 use super::{Dataset, check_dim, two_classes};
 use crate::Result;
 
