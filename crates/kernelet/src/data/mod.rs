@@ -1,12 +1,21 @@
 //! How do numbers come in? Points, targets, data sets; where they are read, made, scaled and split.
 mod csr;
 mod dataset;
+mod digits;
+mod draw;
+mod generate;
+mod image;
 mod points;
 mod scale;
+mod split;
 mod target;
 
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
+pub use digits::{digits, digits_split};
+pub use generate::{Generator, banana, clouds, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
+pub use image::smooth;
 pub use points::{DENSE_ABOVE, Points};
-pub use scale::Scale;
+pub use scale::{Scale, Scaling};
+pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
 pub use target::{Classes, Interner, Label, Target};
