@@ -1,1 +1,6 @@
-//! Room.
+//! How good is a machine, and which settings make a good one?
+mod metrics;
+mod validate;
+
+pub use metrics::{Confusion, Scores, agreement, score};
+pub use validate::{Candidate, Tuning, cross_validate};

@@ -2,7 +2,9 @@
 
 /// Rows of `width` numbers in one slab. Positions in the slab are called slots.
 pub(super) struct Cache {
+    /// Grows with the slots in use.
     slab: Vec<f32>,
+    capacity: usize,
     width: usize,
     /// Slot of each row, or `NONE`.
     slot_of: Vec<u32>,
@@ -21,7 +23,8 @@ impl Cache {
     pub fn new(rows: usize, width: usize, bytes: usize) -> Self {
         let slots = (bytes / (4 * width.max(1))).clamp(2, rows.max(2));
         let mut cache = Cache {
-            slab: vec![0.0; slots * width],
+            slab: Vec::with_capacity(slots * width),
+            capacity: slots * width,
             width,
             slot_of: vec![NONE; rows],
             row_in: vec![],
@@ -40,6 +43,7 @@ impl Cache {
             slot = match self.row_in.len() < self.slots {
                 true => {
                     self.row_in.push(NONE);
+                    self.slab.resize(self.row_in.len() * self.width, 0.0);
                     self.row_in.len() as u32 - 1
                 }
                 false => {
@@ -95,7 +99,8 @@ impl Cache {
         row_in.iter().enumerate().for_each(|(slot, &row)| self.slot_of[row as usize] = slot as u32);
         self.row_in = row_in;
         self.width = width;
-        self.set_slots((self.slab.len() / width.max(1)).clamp(2, keep.len().max(2)).max(self.row_in.len()));
+        self.slab.truncate(self.row_in.len() * width);
+        self.set_slots((self.capacity / width.max(1)).clamp(2, keep.len().max(2)).max(self.row_in.len()));
         for old in by_age {
             if new_slot[old as usize] != NONE {
                 self.link_newest(new_slot[old as usize]);

@@ -10,7 +10,7 @@ use crate::{
         exp::{exp, exp_f32},
         simd::{self, Job, multiply_add, multiply_add_f32},
     },
-    linalg::{Matrix, Real},
+    linalg::{Matrix, Real, dot},
 };
 
 /// Gives rows of a kernel matrix, padded with zeros to a multiple of the scans' lanes.
@@ -49,15 +49,51 @@ pub(crate) fn rows_of(kernel: &Kernel, points: &Points, tolerance: f64) -> Resul
     Ok(match (points, kernel) {
         (Points::Sparse(rows), _) => Box::new(SparseRows::new(kernel, rows.clone())),
         (_, Kernel::Gaussian(gaussian)) => {
-            let packed = Packed::<f64>::new(kernel, points);
-            let reach = packed.norms.iter().fold(0.0f64, |a, &b| a.max(b)) * gaussian.gamma;
+            let centred = Centred::new(points, true);
+            let reach = centred.norms.iter().fold(0.0f64, |a, &b| a.max(b)) * gaussian.gamma;
             match tolerance >= FINEST_SINGLE && reach <= LARGEST_SINGLE {
-                true => Box::new(Packed::<f32>::new(kernel, points)),
-                false => Box::new(packed),
+                true => Box::new(Packed::<f32>::new(kernel, &centred)),
+                false => Box::new(Packed::<f64>::new(kernel, &centred)),
             }
         }
-        _ => Box::new(Packed::<f64>::new(kernel, points)),
+        _ => Box::new(Packed::<f64>::new(kernel, &Centred::new(points, kernel.profile().argument() == Argument::SquaredDistance))),
     })
+}
+
+/// Points less their mean, where only distances matter: then these keep their digits however far the data lie from the origin.
+struct Centred<'a> {
+    points: &'a Points,
+    centre: Vec<f64>,
+    /// |x|^2 of every row, less the centre.
+    norms: Vec<f64>,
+}
+
+impl<'a> Centred<'a> {
+    fn new(points: &'a Points, by_mean: bool) -> Self {
+        let (len, dim) = (points.len(), points.dim());
+        let mut centred = Centred { points, centre: vec![0.0; dim], norms: vec![] };
+        let (mut row, mut mean) = (vec![0.0; dim], vec![0.0; dim]);
+        if by_mean {
+            for i in 0..len {
+                centred.copy_rows(i..i + 1, &mut row);
+                mean.iter_mut().zip(&row).for_each(|(m, v)| *m += v / len as f64);
+            }
+        }
+        centred.centre = mean;
+        for i in 0..len {
+            centred.copy_rows(i..i + 1, &mut row);
+            centred.norms.push(dot(&row, &row));
+        }
+        centred
+    }
+
+    fn copy_rows(&self, range: std::ops::Range<usize>, out: &mut [f64]) {
+        let dim = self.centre.len();
+        self.points.copy_rows(range, dim, out);
+        for row in out.chunks_exact_mut(dim.max(1)) {
+            row.iter_mut().zip(&self.centre).for_each(|(v, c)| *v -= c);
+        }
+    }
 }
 
 /// Dense points in panels of [`LANES`] rows, feature by feature, so that a kernel row is a run of multiply-adds.
@@ -103,27 +139,19 @@ impl PanelReal for f64 {
 }
 
 impl<R: PanelReal> Packed<R> {
-    fn new(kernel: &Kernel, points: &Points) -> Self {
-        let (len, dim) = (points.len(), points.dim());
-        let argument = kernel.profile().argument();
-        let mut centre = vec![0.0; dim];
-        let mut row = vec![0.0; dim];
-        if argument == Argument::SquaredDistance {
-            for i in 0..len {
-                points.copy_rows(i..i + 1, dim, &mut row);
-                centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v / len as f64);
+    fn new(kernel: &Kernel, centred: &Centred) -> Self {
+        let dim = centred.centre.len();
+        let mut packed = Packed::empty(kernel, centred.norms.len(), dim);
+        let mut rows = vec![0.0; LANES * dim];
+        for first in (0..packed.len).step_by(LANES) {
+            let count = LANES.min(packed.len - first);
+            centred.copy_rows(first..first + count, &mut rows[..count * dim]);
+            let panel = &mut packed.panels[first * dim..(first + LANES) * dim];
+            for (lane, row) in rows[..count * dim].chunks_exact(dim.max(1)).enumerate() {
+                row.iter().enumerate().for_each(|(k, v)| panel[k * LANES + lane] = R::from_f64(*v));
             }
         }
-        let mut packed = Packed::empty(kernel, len, dim);
-        for i in 0..len {
-            points.copy_rows(i..i + 1, dim, &mut row);
-            row.iter_mut().zip(&centre).for_each(|(v, c)| *v -= c);
-            packed.norms[i] = R::from_f64(row.iter().map(|v| v * v).sum());
-            for (k, v) in row.iter().enumerate() {
-                let place = packed.place(i, k);
-                packed.panels[place] = R::from_f64(*v);
-            }
-        }
+        packed.norms.iter_mut().zip(&centred.norms).for_each(|(to, from)| *to = R::from_f64(*from));
         packed
     }
 

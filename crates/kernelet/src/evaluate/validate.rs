@@ -1,0 +1,102 @@
+//! Cross-validation, and the choice of two settings by it.
+use rayon::prelude::*;
+
+use super::Scores;
+use crate::{
+    Error, Result,
+    data::{Dataset, stratified_folds},
+    learn::Learner,
+    watch::Watch,
+};
+
+/// The mean loss (error, or mean squared error) over `folds` folds, each predicted by a machine learned on the others.
+pub fn cross_validate(learner: &dyn Learner, data: &Dataset, folds: usize, seed: u64, watch: &Watch) -> Result<f64> {
+    let folds = stratified_folds(&data.target, folds, seed)?;
+    let losses: Vec<f64> = folds.par_iter().map(|held| fold_loss(learner, data, held, watch)).collect::<Result<_>>()?;
+    Ok(losses.iter().sum::<f64>() / losses.len() as f64)
+}
+
+fn fold_loss(learner: &dyn Learner, data: &Dataset, held: &[usize], watch: &Watch) -> Result<f64> {
+    let mut out = vec![false; data.len()];
+    held.iter().for_each(|&i| out[i] = true);
+    let rest: Vec<usize> = (0..data.len()).filter(|&i| !out[i]).collect();
+    let quiet = Watch::none();
+    if watch.cancelled() {
+        return Err(Error::data("cancelled before the settings were chosen"));
+    }
+    let machine = learner.learn(&data.select(&rest), &quiet)?.machine;
+    watch.evaluated(quiet.evaluations());
+    machine.score(&data.select(held)).map(|scores: Scores| scores.loss())
+}
+
+/// One pair of settings and what cross-validation says of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Candidate {
+    /// The cost C, or the ridge penalty.
+    pub cost: f64,
+    /// The kernel's width.
+    pub gamma: f64,
+    /// The mean loss over the folds.
+    pub loss: f64,
+}
+
+/// A search over two settings: a coarse grid, then the neighbourhood of its best point.
+#[derive(Clone, Debug)]
+pub struct Tuning {
+    /// Costs of the coarse grid, in factors of 10.
+    pub costs: Vec<f64>,
+    /// Widths of the coarse grid, in factors of 4.
+    pub gammas: Vec<f64>,
+    /// Folds of the cross-validation.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+}
+
+impl Tuning {
+    /// Tries all pairs of the grid, then half steps around the best. Returns every candidate, best first; ties go to the smaller
+    /// cost, then to the smaller gamma.
+    pub fn run(&self, data: &Dataset, make: impl Fn(f64, f64) -> Box<dyn Learner> + Sync, watch: &Watch) -> Result<Vec<Candidate>> {
+        let coarse: Vec<(f64, f64)> = self.costs.iter().flat_map(|&c| self.gammas.iter().map(move |&g| (c, g))).collect();
+        let total = (coarse.len() + if self.gammas.len() > 1 { 8 } else { 2 }) as u64;
+        let mut tried = self.try_all(&coarse, data, &make, 0, total, watch)?;
+        let best = *tried.first().ok_or_else(|| Error::data("the grid of settings is empty"))?;
+        let (half_cost, half_gamma) = (10f64.sqrt(), 2.0);
+        let mut around = vec![];
+        for cost in [best.cost / half_cost, best.cost, best.cost * half_cost] {
+            for gamma in [best.gamma / half_gamma, best.gamma, best.gamma * half_gamma] {
+                if (cost != best.cost || gamma != best.gamma) && (self.gammas.len() > 1 || gamma == best.gamma) {
+                    around.push((cost, gamma));
+                }
+            }
+        }
+        tried.extend(self.try_all(&around, data, &make, coarse.len() as u64, total, watch)?);
+        sort(&mut tried);
+        Ok(tried)
+    }
+
+    fn try_all(
+        &self,
+        pairs: &[(f64, f64)],
+        data: &Dataset,
+        make: &(impl Fn(f64, f64) -> Box<dyn Learner> + Sync),
+        before: u64,
+        total: u64,
+        watch: &Watch,
+    ) -> Result<Vec<Candidate>> {
+        let done = std::sync::atomic::AtomicU64::new(before);
+        let attempt = |&(cost, gamma): &(f64, f64)| {
+            let loss = cross_validate(&*make(cost, gamma), data, self.folds, self.seed, watch)?;
+            let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            watch.report("settings tried", finished, Some(total), Some(loss));
+            Ok(Candidate { cost, gamma, loss })
+        };
+        let mut tried = pairs.par_iter().map(attempt).collect::<Result<Vec<_>>>()?;
+        sort(&mut tried);
+        Ok(tried)
+    }
+}
+
+fn sort(tried: &mut [Candidate]) {
+    tried.sort_by(|a, b| a.loss.total_cmp(&b.loss).then(a.cost.total_cmp(&b.cost)).then(a.gamma.total_cmp(&b.gamma)));
+}
