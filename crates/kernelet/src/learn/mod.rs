@@ -3,11 +3,13 @@
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
 mod multiclass;
 mod ridge;
+mod scaled;
 pub mod smo;
 mod svc;
 
 pub use multiclass::{ClassWeights, Multiclass};
 pub use ridge::Ridge;
+pub use scaled::{HowToScale, Scaled};
 pub use svc::Svc;
 
 use crate::{
