@@ -5,6 +5,7 @@ mod arrays;
 mod file;
 pub mod libsvm;
 pub mod native;
+pub mod range;
 
 pub use file::write_atomically;
 
