@@ -2,6 +2,7 @@
 mod csr;
 mod dataset;
 mod points;
+pub mod read;
 mod scale;
 mod target;
 
