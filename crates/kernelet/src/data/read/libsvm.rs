@@ -20,6 +20,9 @@ const LARGEST: u64 = u32::MAX as u64 - 1;
 /// Bytes of a chunk, up to the end of its last line.
 const CHUNK: usize = 1 << 21;
 
+/// Bytes of a feature with its blank, for a first guess at their number.
+const USUAL_FEATURE: usize = 12;
+
 /// Reads LIBSVM text.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
     let alone = rayon::current_num_threads() == 1;
@@ -136,7 +139,9 @@ fn join(parts: Vec<Part>, wanted: Wanted) -> Part {
 
 /// Reads lines up to the first bad one.
 fn scan(bytes: &[u8], wanted: Wanted) -> Part {
-    let mut part = Part { starts: vec![0], targets: Targets::new(wanted), ..Part::default() };
+    let guess = bytes.len() / USUAL_FEATURE;
+    let (columns, values) = (Vec::with_capacity(guess), Vec::with_capacity(guess));
+    let mut part = Part { starts: vec![0], columns, values, targets: Targets::new(wanted), ..Part::default() };
     let mut at = 0;
     while at < bytes.len() {
         part.lines += 1;

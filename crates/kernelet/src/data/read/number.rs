@@ -18,6 +18,14 @@ pub(super) fn number(text: &[u8]) -> (f64, usize) {
     if text.get(len) == Some(&b'.') {
         len += 1;
         let point = len;
+        while let Some(eight) = text[len..].first_chunk() {
+            let (value, found) = leading_digits(*eight);
+            digits = digits.wrapping_mul(WHOLE_POWERS[found]).wrapping_add(value);
+            len += found;
+            if found < 8 {
+                break;
+            }
+        }
         while let Some(digit) = text.get(len).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
             digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
             len += 1;
@@ -31,6 +39,26 @@ pub(super) fn number(text: &[u8]) -> (f64, usize) {
     // Signs come in no order that a branch could foresee.
     let value = digits as f64 / POWERS_OF_TEN[behind];
     (f64::from_bits(value.to_bits() | (sign as u64) << 63), len)
+}
+
+const WHOLE_POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number that the digits at the start of eight characters spell, and how many digits these are.
+///
+/// All eight are treated at once, as the bytes of one word: the first character that is no digit is found by a carry into
+/// the top bit of its byte; digits are moved up so that zeros stand before them; and neighbours are joined to pairs,
+/// fours and eight by three products.
+#[inline]
+fn leading_digits(text: [u8; 8]) -> (u64, usize) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let word = u64::from_le_bytes(text) ^ (EACH * 0x30);
+    let others = (word.wrapping_add(EACH * 0x76) | word) & (EACH * 0x80);
+    let count = others.trailing_zeros() / 8;
+    let word = word.checked_shl(64 - 8 * count).unwrap_or(0);
+    let pairs = word.wrapping_mul(10 * 0x100 + 1) >> 8 & 0x00ff_00ff_00ff_00ff;
+    let fours = pairs.wrapping_mul(100 * 0x1_0000 + 1) >> 16 & 0x0000_ffff_0000_ffff;
+    let eight = fours.wrapping_mul(10_000 * 0x1_0000_0000 + 1) >> 32;
+    (eight, count as usize)
 }
 
 #[cfg(test)]
@@ -58,6 +86,16 @@ mod tests {
         assert!(number(b"-0").0.is_sign_negative());
         for text in ["", "-", ".", "-.", "x", "e5"] {
             assert_eq!(number(text.as_bytes()).1, 0, "{text}");
+        }
+    }
+
+    #[test]
+    fn leading_digits_end_at_the_first_other_character() {
+        assert_eq!(leading_digits(*b"12345678"), (12_345_678, 8));
+        assert_eq!(leading_digits(*b"99999999"), (99_999_999, 8));
+        for other in (0..=255).filter(|b: &u8| !b.is_ascii_digit()) {
+            assert_eq!(leading_digits([other; 8]), (0, 0));
+            assert_eq!(leading_digits([b'4', b'2', other, b'7', b'8', b'9', other, b'1']), (42, 2));
         }
     }
 
