@@ -2,16 +2,16 @@
 
 /// `%.17g`: enough digits for every number.
 pub(super) fn seventeen_digits(value: f64) -> String {
-    general(&format!("{value:.16e}"))
+    general(&format!("{value:.16e}"), 17)
 }
 
-/// The fewest digits that read back as the same number, in the form of `%.17g`.
-pub(super) fn fewest_digits(value: f64) -> String {
-    general(&format!("{value:e}"))
+/// `%.8g`, as LIBSVM writes features, or with more digits where eight do not read back as the same number.
+pub(super) fn enough_digits(value: f64) -> String {
+    general(&format!("{value:e}"), 8)
 }
 
-/// The form of `%.17g` for a number written like `-1.25e-7`.
-fn general(scientific: &str) -> String {
+/// The form of `%.Pg` for a number written like `-1.25e-7`, P being the number of its digits or `precision` if that is more.
+fn general(scientific: &str, precision: usize) -> String {
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific.into() };
     let Ok(exponent) = exponent.parse::<i32>() else { return scientific.into() };
     let sign = if mantissa.starts_with('-') { "-" } else { "" };
@@ -20,7 +20,7 @@ fn general(scientific: &str) -> String {
         "" => "0",
         kept => kept,
     };
-    if !(-4..17).contains(&exponent) {
+    if !(-4..precision.max(digits.len()) as i32).contains(&exponent) {
         let (first, rest) = digits.split_at(1);
         let point = if rest.is_empty() { "" } else { "." };
         let exponent_sign = if exponent < 0 { '-' } else { '+' };
@@ -66,10 +66,21 @@ mod tests {
     }
 
     #[test]
-    fn the_fewest_digits_read_back_as_the_same_number() {
-        assert_eq!((fewest_digits(0.1), fewest_digits(1e-5), fewest_digits(-250.0)), ("0.1".into(), "1e-05".into(), "-250".into()));
+    fn enough_digits_read_back_as_the_same_number_and_eight_look_as_libsvm_writes_them() {
+        let cases = [
+            (0.1, "0.1"),
+            (1e-5, "1e-05"),
+            (-250.0, "-250"),
+            (12345678.0, "12345678"),
+            (123456790.0, "1.2345679e+08"),
+            (123456789.0, "123456789"),
+            (1.0 / 3.0, "0.3333333333333333"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(enough_digits(value), text);
+        }
         for value in [f64::MIN_POSITIVE, 5e-324, f64::MAX, 1.0 / 3.0, 0.1 + 0.2, -1e22, 1e17, f64::EPSILON] {
-            for text in [fewest_digits(value), seventeen_digits(value)] {
+            for text in [enough_digits(value), seventeen_digits(value)] {
                 assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits(), "{text}");
             }
         }

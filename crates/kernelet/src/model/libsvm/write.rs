@@ -1,7 +1,7 @@
 //! Writing LIBSVM model text, in the order and with the digits LIBSVM itself writes.
 use std::collections::HashSet;
 
-use super::number::{fewest_digits, seventeen_digits};
+use super::number::{enough_digits, seventeen_digits};
 use crate::{
     Error, Result,
     data::{Label, Points},
@@ -177,7 +177,7 @@ fn write_vectors(vectors: &Points, rows: &[(usize, Vec<f64>)], text: &mut String
     for (j, coefficients) in rows {
         coefficients.iter().for_each(|&value| text.extend([&seventeen_digits(value), " "]));
         for (column, value) in nonzeros(vectors, *j) {
-            text.extend([&(column + 1).to_string(), ":", &fewest_digits(value), " "]);
+            text.extend([&(column + 1).to_string(), ":", &enough_digits(value), " "]);
             last_is_used |= column + 1 == vectors.dim();
         }
         end_of_first.get_or_insert(text.len());
