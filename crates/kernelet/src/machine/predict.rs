@@ -113,6 +113,9 @@ struct Work {
 /// Adds the one-vs-one outputs: with S_c the sums over the vectors of class c, output (a, b) is S_a[b - 1] + S_b[a].
 fn add_pairs(block: &[f64], pairwise: &Pairwise, n: usize, out: &mut [f64], sums: &mut Vec<f64>, part: &mut Vec<f64>) {
     let (classes, m) = (pairwise.classes(), pairwise.values.rows());
+    if m == 0 {
+        return;
+    }
     let width = classes - 1;
     sums.clear();
     sums.resize(classes * n * width, 0.0);
@@ -189,6 +192,17 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn without_vectors_the_offsets_remain() {
+        let none = || Matrix::zeros(0, 2);
+        let pairwise = Coefficients::Pairwise(Pairwise { starts: vec![0; 4], values: none() });
+        for coefficients in [Coefficients::Dense(none()), pairwise] {
+            let machine = machine(Kernel::gaussian(0.5), coefficients, Decision::Features);
+            let outputs = machine.outputs_for(&Matrix::<f64>::zeros(2, 3).into()).unwrap();
+            assert!(outputs.iter().all(|row| row == machine.offsets));
         }
     }
 
