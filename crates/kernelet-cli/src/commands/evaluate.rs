@@ -5,7 +5,7 @@ use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
     evaluate::{Confusion, Scores, agreement, score},
-    machine::{Machine, Predictor},
+    machine::{Machine, Prediction, Predictor},
 };
 use serde::Serialize;
 
@@ -46,10 +46,7 @@ impl Evaluate {
             return Err(Failure::failed(format!("{}: the model makes features, which have no truth to compare with", self.model)));
         }
         let data = self.input.rows_for(&machine, &self.data, wanted, session)?;
-        let predictor = Predictor::new(&machine);
-        let clock = Instant::now();
-        let prediction = predictor.predict(&data.points)?;
-        let seconds = clock.elapsed().as_secs_f64();
+        let (prediction, seconds) = timed(&Predictor::new(&machine), &data)?;
         session.check_cancelled()?;
         let scores = score(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
         let agreement = match &self.against {
@@ -70,6 +67,24 @@ impl Evaluate {
             (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),
         }
     }
+}
+
+/// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
+fn timed(predictor: &Predictor, data: &Dataset) -> Result<(Prediction, f64)> {
+    const ENOUGH_SECONDS: f64 = 0.2;
+    const MOST_RUNS: usize = 10;
+    let begun = Instant::now();
+    let prediction = predictor.predict(&data.points)?;
+    let mut best = begun.elapsed().as_secs_f64();
+    for _ in 1..MOST_RUNS {
+        if begun.elapsed().as_secs_f64() > ENOUGH_SECONDS {
+            break;
+        }
+        let clock = Instant::now();
+        predictor.predict(&data.points)?;
+        best = best.min(clock.elapsed().as_secs_f64());
+    }
+    Ok((prediction, best))
 }
 
 /// What came of it.

@@ -123,6 +123,7 @@ impl Train {
             status: report.status,
             model: self.output.display().to_string(),
             tried: self.tune.then_some(tried),
+            cost: self.learner.cost.name,
         }
     }
 
@@ -190,6 +191,8 @@ struct Trained {
     model: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<Vec<Value>>,
+    #[serde(skip)]
+    cost: &'static str,
 }
 
 impl Answer for Trained {
@@ -221,11 +224,11 @@ impl Trained {
     fn search_text(&self) -> String {
         const SHOWN: usize = 5;
         let Some(tried) = &self.tried else { return String::new() };
-        let Some(Value::Object(first)) = tried.first() else { return String::new() };
-        let header: Vec<String> = std::iter::once("tried".into()).chain(first.keys().cloned()).collect();
-        let number = |value: &Value| value.as_f64().map(figure).unwrap_or_default();
+        let keys = [self.cost, "gamma", "loss"];
+        let keys = keys.iter().filter(|key| tried.iter().all(|candidate| candidate.get(key).is_some()));
+        let header: Vec<String> = std::iter::once("tried").chain(keys.clone().copied()).map(String::from).collect();
         let row = |(place, candidate): (usize, &Value)| {
-            let values = candidate.as_object().into_iter().flat_map(|object| object.values().map(number));
+            let values = keys.clone().map(|key| candidate[key].as_f64().map(figure).unwrap_or_default());
             std::iter::once((place + 1).to_string()).chain(values).collect()
         };
         let rows: Vec<Vec<String>> = tried.iter().enumerate().take(SHOWN).map(row).collect();
