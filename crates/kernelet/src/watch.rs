@@ -82,7 +82,7 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// A watch for a part of the work: it stops with this one, but reports nothing and counts for itself.
+    /// A watch for a part of the work on another thread: it passes on the wish to stop, reports nothing and counts for itself.
     pub fn silent(&self) -> Watch<'static> {
         Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0) }
     }

@@ -35,9 +35,9 @@ pub struct Predict {
     /// What to write for each row.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Values::Labels)]
     pub values: Values,
-    /// Precision of the arithmetic: f64.
-    #[arg(long, value_name = "P", default_value = "f64", value_parser = precision)]
-    pub precision: String,
+    /// Precision of the arithmetic; f32 is about twice as fast with the gaussian kernel.
+    #[arg(long, value_name = "P", value_enum, default_value_t = Precision::F64)]
+    pub precision: Precision,
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
@@ -64,12 +64,13 @@ pub enum Values {
     Features,
 }
 
-fn precision(name: &str) -> std::result::Result<String, &'static str> {
-    match name {
-        "f64" => Ok(name.into()),
-        "f32" => Err("single precision is not there yet; use f64"),
-        _ => Err("there is f64"),
-    }
+/// The precision of the arithmetic.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precision {
+    /// Double precision.
+    F64,
+    /// Single precision, where the kernel allows it.
+    F32,
 }
 
 impl Predict {
@@ -83,7 +84,7 @@ impl Predict {
         let form = Form::of(&machine, self.values)?;
         let data = self.input.rows_for(&machine, &self.data, Wanted::Nothing, session)?;
         let clock = Instant::now();
-        let outputs = outputs(&machine, &data.points, session)?;
+        let outputs = outputs(&machine, self.precision, &data.points, session)?;
         let seconds = clock.elapsed().as_secs_f64();
         session.detail(format!("{} predicted in {seconds:.3} s", counted(data.len(), "row")));
         if let Some(output) = output {
@@ -109,8 +110,12 @@ impl Predict {
 }
 
 /// The outputs for all rows, a block at a time so that Ctrl-C is heard.
-fn outputs(machine: &Machine, points: &Points, session: &Session) -> Result<Matrix> {
-    let (predictor, watch, n) = (Predictor::new(machine), session.watch(), points.len());
+fn outputs(machine: &Machine, precision: Precision, points: &Points, session: &Session) -> Result<Matrix> {
+    let predictor = match precision {
+        Precision::F64 => Predictor::new(machine),
+        Precision::F32 => Predictor::single(machine),
+    };
+    let (watch, n) = (session.watch(), points.len());
     let mut all = Matrix::zeros(n, machine.outputs());
     for first in (0..n).step_by(BLOCK) {
         let rows: Vec<usize> = (first..n.min(first + BLOCK)).collect();

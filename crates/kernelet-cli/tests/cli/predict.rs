@@ -117,6 +117,21 @@ fn probabilities_follow_libsvm_for_two_classes() {
 }
 
 #[test]
+fn single_precision_agrees_with_double_to_its_digits() {
+    let folder = Folder::new();
+    let (model, data) = (folder.model(), folder.path("train.svm"));
+    let decisions = |precision: &str| {
+        let ran = run(&["predict", &model, &data, "--values", "decision", "--precision", precision]).succeeded();
+        ran.lines()[1..].iter().map(|line| line.parse().unwrap()).collect::<Vec<f64>>()
+    };
+    let (double, single) = (decisions("f64"), decisions("f32"));
+    assert_ne!(double, single);
+    // The coefficients are at most C = 10 and there are at most 60 of them.
+    assert!(double.iter().zip(&single).all(|(a, b)| (a - b).abs() < 600.0 * 1e-6));
+    run(&["predict", &model, &data, "--precision", "f16"]).failed(2, "possible values: f64, f32");
+}
+
+#[test]
 fn what_a_model_cannot_tell_is_said() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));

@@ -1,10 +1,12 @@
 //! What is a trained kernel machine, and how does it predict?
 mod decision;
+mod evaluator;
 mod expansion;
 mod facts;
 mod predict;
 
 pub use decision::Decision;
+pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
 pub use facts::{Calibration, Facts};
 pub use predict::{Prediction, Predictor};
