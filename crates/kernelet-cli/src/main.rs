@@ -1,3 +1,28 @@
-//! The program `kernelet`.
+//! The program `kernelet`: small, fast kernel machines from the command line.
+mod arguments;
+mod commands;
+mod failure;
+mod files;
+mod input;
+mod kernels;
+mod layout;
+mod learners;
+mod progress;
+mod scaling;
+mod session;
+mod tune;
 
-fn main() {}
+use std::process::ExitCode;
+
+use arguments::Program;
+use clap::Parser;
+use session::Session;
+
+fn main() -> ExitCode {
+    let Program { everywhere, command } = Program::parse();
+    let session = Session::begin(&everywhere);
+    match session.in_pool(|| command.run(&session)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

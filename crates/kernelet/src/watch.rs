@@ -82,6 +82,11 @@ impl<'a> Watch<'a> {
         self
     }
 
+    /// A watch for a part of the work on another thread: it passes on the wish to stop, reports nothing and counts for itself.
+    pub fn silent(&self) -> Watch<'static> {
+        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0) }
+    }
+
     /// Tells the caller how far the work has come.
     pub fn report(&self, stage: &str, done: u64, total: Option<u64>, figure: Option<f64>) {
         if let Some(reporter) = &self.reporter {
@@ -125,6 +130,18 @@ mod tests {
         assert_eq!(watch.evaluations(), 12);
         drop(watch);
         assert_eq!(seen.into_inner().unwrap(), vec![("solving".to_string(), 3, Some(10))]);
+    }
+
+    #[test]
+    fn a_silent_watch_stops_with_its_parent_and_counts_for_itself() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let watch = Watch::none().with_reporter(|_| panic!("a silent watch reported")).with_cancel(flag.clone());
+        let silent = watch.silent();
+        silent.report("solving", 1, None, None);
+        silent.evaluated(3);
+        assert_eq!((silent.evaluations(), watch.evaluations(), silent.cancelled()), (3, 0, false));
+        flag.store(true, Ordering::Relaxed);
+        assert!(silent.cancelled());
     }
 
     #[test]

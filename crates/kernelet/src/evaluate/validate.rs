@@ -20,12 +20,12 @@ fn fold_loss(learner: &dyn Learner, data: &Dataset, held: &[usize], watch: &Watc
     let mut out = vec![false; data.len()];
     held.iter().for_each(|&i| out[i] = true);
     let rest: Vec<usize> = (0..data.len()).filter(|&i| !out[i]).collect();
-    let quiet = Watch::none();
+    let quiet = watch.silent();
+    let machine = learner.learn(&data.select(&rest), &quiet)?.machine;
+    watch.evaluated(quiet.evaluations());
     if watch.cancelled() {
         return Err(Error::data("cancelled before the settings were chosen"));
     }
-    let machine = learner.learn(&data.select(&rest), &quiet)?.machine;
-    watch.evaluated(quiet.evaluations());
     machine.score(&data.select(held)).map(|scores: Scores| scores.loss())
 }
 
@@ -54,22 +54,16 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Tries all pairs of the grid, then half steps around the best. Returns every candidate, best first; ties go to the smaller
+    /// Tries all pairs of the grid, then half steps around the best. A setting with a single value keeps it. Returns every candidate, best first; ties go to the smaller
     /// cost, then to the smaller gamma.
     pub fn run(&self, data: &Dataset, make: impl Fn(f64, f64) -> Box<dyn Learner> + Sync, watch: &Watch) -> Result<Vec<Candidate>> {
         let coarse: Vec<(f64, f64)> = self.costs.iter().flat_map(|&c| self.gammas.iter().map(move |&g| (c, g))).collect();
-        let total = (coarse.len() + if self.gammas.len() > 1 { 8 } else { 2 }) as u64;
+        let (costs, gammas) = (steps(&self.costs, 10f64.sqrt()), steps(&self.gammas, 2.0));
+        let total = (coarse.len() + costs.len() * gammas.len() - 1) as u64;
         let mut tried = self.try_all(&coarse, data, &make, 0, total, watch)?;
         let best = *tried.first().ok_or_else(|| Error::data("the grid of settings is empty"))?;
-        let (half_cost, half_gamma) = (10f64.sqrt(), 2.0);
-        let mut around = vec![];
-        for cost in [best.cost / half_cost, best.cost, best.cost * half_cost] {
-            for gamma in [best.gamma / half_gamma, best.gamma, best.gamma * half_gamma] {
-                if (cost != best.cost || gamma != best.gamma) && (self.gammas.len() > 1 || gamma == best.gamma) {
-                    around.push((cost, gamma));
-                }
-            }
-        }
+        let around = costs.iter().flat_map(|c| gammas.iter().map(move |g| (best.cost * c, best.gamma * g)));
+        let around: Vec<(f64, f64)> = around.filter(|&pair| pair != (best.cost, best.gamma)).collect();
         tried.extend(self.try_all(&around, data, &make, coarse.len() as u64, total, watch)?);
         sort(&mut tried);
         Ok(tried)
@@ -97,6 +91,49 @@ impl Tuning {
     }
 }
 
+/// Half a step of the grid down, none, and half a step up; where there is no grid only none.
+fn steps(grid: &[f64], half: f64) -> Vec<f64> {
+    if grid.len() > 1 { vec![1.0 / half, 1.0, half] } else { vec![1.0] }
+}
+
 fn sort(tried: &mut [Candidate]) {
     tried.sort_by(|a, b| a.loss.total_cmp(&b.loss).then(a.cost.total_cmp(&b.cost)).then(a.gamma.total_cmp(&b.gamma)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        data::Generator,
+        kernel::Kernel,
+        learn::{Ridge, Svc},
+    };
+    use std::sync::{Arc, atomic::AtomicBool};
+
+    fn svc(c: f64, gamma: f64) -> Box<dyn Learner> {
+        Box::new(Svc { c, kernel: Kernel::gaussian(gamma), ..Svc::default() })
+    }
+
+    #[test]
+    fn a_setting_with_a_single_value_keeps_it() {
+        let data = Generator::Sinc.make(60, 1);
+        let ridge = |lambda, gamma| Box::new(Ridge { lambda, kernel: Kernel::gaussian(gamma) }) as Box<dyn Learner>;
+        let grids = [(vec![0.1], vec![0.1, 0.4]), (vec![0.1, 1.0], vec![0.4])];
+        for (costs, gammas) in grids {
+            let tuning = Tuning { costs: costs.clone(), gammas: gammas.clone(), folds: 3, seed: 1 };
+            let tried = tuning.run(&data, ridge, &Watch::none()).unwrap();
+            assert_eq!(tried.len(), 4);
+            assert!(costs.len() > 1 || tried.iter().all(|t| t.cost == 0.1));
+            assert!(gammas.len() > 1 || tried.iter().all(|t| t.gamma == 0.4));
+            assert!(tried.windows(2).all(|w| w[0].loss <= w[1].loss));
+        }
+    }
+
+    #[test]
+    fn cancelling_a_search_is_an_error_because_nothing_is_chosen() {
+        let data = Generator::Banana.make(60, 1);
+        let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
+        let tuning = Tuning { costs: vec![1.0], gammas: vec![1.0], folds: 3, seed: 1 };
+        assert_eq!(tuning.run(&data, svc, &watch).unwrap_err().to_string(), "cancelled before the settings were chosen");
+    }
 }

@@ -15,6 +15,7 @@ mod polynomial;
 mod precomputed;
 mod sigmoid;
 pub(crate) mod simd;
+mod width;
 
 pub use exp::{exp_in_place, exp_in_place_f32};
 pub use exponential::Exponential;
@@ -26,6 +27,7 @@ pub use matern52::Matern52;
 pub use polynomial::Polynomial;
 pub use precomputed::Precomputed;
 pub use sigmoid::Sigmoid;
+pub use width::gamma_by_scale;
 
 use serde::{Deserialize, Serialize};
 
@@ -154,6 +156,21 @@ impl Kernel {
         }
     }
 
+    /// The same kernel with another width; unchanged where it has none.
+    pub fn with_gamma(mut self, gamma: f64) -> Self {
+        match &mut self {
+            Kernel::Gaussian(k) => k.gamma = gamma,
+            Kernel::Exponential(k) => k.gamma = gamma,
+            Kernel::Matern32(k) => k.gamma = gamma,
+            Kernel::Matern52(k) => k.gamma = gamma,
+            Kernel::Polynomial(k) => k.gamma = gamma,
+            Kernel::Sigmoid(k) => k.gamma = gamma,
+            Kernel::InverseMultiquadric(k) => k.gamma = gamma,
+            Kernel::Linear(_) | Kernel::Precomputed(_) => {}
+        }
+        self
+    }
+
     /// k(x, z) by the definition: the slow, obvious version.
     pub fn eval(&self, x: &[f64], z: &[f64]) -> f64 {
         let profile = self.profile();
@@ -228,6 +245,15 @@ mod tests {
             for (have, want) in u.iter().zip(want) {
                 assert!((have - want).abs() <= 1e-15 * (1.0 + want.abs()), "{}: {have} {want}", kernel.name());
             }
+        }
+    }
+
+    #[test]
+    fn another_width_changes_nothing_else() {
+        for kernel in Kernel::examples() {
+            let other = kernel.clone().with_gamma(2.0);
+            assert_eq!(other.gamma(), kernel.gamma().map(|_| 2.0));
+            assert_eq!(other.with_gamma(0.5), kernel);
         }
     }
 

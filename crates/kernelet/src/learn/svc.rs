@@ -151,7 +151,7 @@ impl Svc {
             cache_bytes: self.cache_bytes / threads,
             shrinking: self.shrinking,
         };
-        let quiet = Watch::none();
+        let quiet = watch.silent();
         let done = std::sync::atomic::AtomicU64::new(0);
         let solve = |pair: &Pair| {
             let rows = match &gram {
@@ -233,5 +233,25 @@ impl Svc {
         let columns = chosen.iter().map(|&i| i as u32).collect();
         let rows = Csr::new((0..=chosen.len()).collect(), columns, vec![1.0; chosen.len()], data.dim());
         rows.map_or_else(|_| data.points.select(&[]), Points::Sparse)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, atomic::AtomicBool};
+
+    use super::*;
+    use crate::data::waveform3;
+
+    #[test]
+    fn cancelling_reaches_every_two_class_problem_and_leaves_a_machine_that_predicts() {
+        let data = waveform3(600, 1);
+        for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
+            let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
+            let fit = Svc { multiclass, c: 1e3, kernel: Kernel::gaussian(0.01), ..Svc::default() }.learn(&data, &watch).unwrap();
+            assert_eq!(fit.report.status, Status::Cancelled);
+            assert!(fit.machine.check().is_ok());
+            assert!(fit.machine.predict(&data.points).is_ok());
+        }
     }
 }

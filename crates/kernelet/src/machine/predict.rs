@@ -246,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn without_vectors_the_offsets_remain() {
+        let none = || Matrix::zeros(0, 2);
+        let pairwise = Coefficients::Pairwise(Pairwise { starts: vec![0; 4], values: none() });
+        for coefficients in [Coefficients::Dense(none()), pairwise] {
+            let machine = machine(Kernel::gaussian(0.5), coefficients, Decision::Features);
+            let outputs = machine.outputs_for(&Matrix::<f64>::zeros(2, 3).into()).unwrap();
+            assert!(outputs.iter().all(|row| row == machine.offsets));
+        }
+    }
+
+    #[test]
     fn raw_rows_are_scaled_first() {
         let [dense, _] = coefficients();
         let mut machine = machine(Kernel::gaussian(0.5), dense, Decision::Features);

@@ -15,20 +15,9 @@ use crate::{Error, Result};
 pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let path = path.as_ref();
     let failed = |source| Error::io(path, source);
-    let there = fs::metadata(path).ok();
-    if path.file_name().is_none() || there.as_ref().is_some_and(|there| there.is_dir()) {
-        return Err(failed(ErrorKind::IsADirectory.into()));
-    }
-    if there.as_ref().is_some_and(|there| !there.is_file()) {
+    let Some(Place { target, permissions, mut temporary, file }) = Place::prepare(path).map_err(failed)? else {
         return write_directly(path, write).map_err(|source| failed(in_words(source)));
-    }
-    let permissions = there.map(|there| there.permissions());
-    if permissions.as_ref().is_some_and(|permissions| permissions.readonly()) {
-        return Err(failed(io::Error::other("the file is read-only")));
-    }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let (mut temporary, file) = Temporary::create(directory).map_err(|source| failed(of_directory(directory, source)))?;
+    };
     fill(file, write).map_err(|source| failed(in_words(source)))?;
     if let Some(permissions) = permissions {
         fs::set_permissions(&temporary.path, permissions).map_err(failed)?;
@@ -36,6 +25,41 @@ pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Writ
     fs::rename(&temporary.path, &target).map_err(|source| failed(in_words(source)))?;
     temporary.renamed = true;
     Ok(())
+}
+
+/// Checks that [`write_atomically`] can write to `path`, before long work begins whose result would have no place.
+pub fn check_writable(path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    Place::prepare(path).map(drop).map_err(|source| Error::io(path, source))
+}
+
+/// Where a file is to be written, and the temporary file that is to take that place.
+struct Place {
+    target: PathBuf,
+    permissions: Option<fs::Permissions>,
+    temporary: Temporary,
+    file: File,
+}
+
+impl Place {
+    /// None for a device or pipe, which is written to directly.
+    fn prepare(path: &Path) -> io::Result<Option<Place>> {
+        let there = fs::metadata(path).ok();
+        if path.file_name().is_none() || there.as_ref().is_some_and(|there| there.is_dir()) {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Ok(None);
+        }
+        let permissions = there.map(|there| there.permissions());
+        if permissions.as_ref().is_some_and(|permissions| permissions.readonly()) {
+            return Err(io::Error::other("the file is read-only"));
+        }
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let (temporary, file) = Temporary::create(directory).map_err(|source| of_directory(directory, source))?;
+        Ok(Some(Place { target, permissions, temporary, file }))
+    }
 }
 
 fn write_directly(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -129,6 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn a_check_leaves_nothing_behind() {
+        let directory = directory("check");
+        let path = directory.join("a");
+        check_writable(&path).unwrap();
+        assert_eq!(entries(&directory), 0);
+        write_atomically(&path, |w| w.write_all(b"old")).unwrap();
+        check_writable(&path).unwrap();
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), entries(&directory)), ("old", 1));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
     fn after_an_error_the_old_file_is_untouched_and_nothing_is_left_behind() {
         let directory = directory("error");
         let path = directory.join("a");
@@ -142,7 +178,11 @@ mod tests {
     #[test]
     fn targets_that_cannot_be_written_are_refused_in_words() {
         let directory = directory("refuse");
-        let refuse = |path: &Path| write_atomically(path, |_| Ok(())).unwrap_err().to_string();
+        let refuse = |path: &Path| {
+            let refused = write_atomically(path, |_| Ok(())).unwrap_err().to_string();
+            assert_eq!(check_writable(path).unwrap_err().to_string(), refused);
+            refused
+        };
         assert_eq!(refuse(&directory), format!("{}: this is a directory, not a file", directory.display()));
         let missing = directory.join("missing");
         let path = missing.join("a");
@@ -173,6 +213,7 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "through");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        check_writable("/dev/null").unwrap();
         write_atomically("/dev/null", |w| w.write_all(b"gone")).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
         fs::remove_dir_all(directory).unwrap();

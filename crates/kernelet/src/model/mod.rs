@@ -7,7 +7,7 @@ pub mod libsvm;
 pub mod native;
 pub mod range;
 
-pub use file::write_atomically;
+pub use file::{check_writable, write_atomically};
 
 use std::{fs, path::Path};
 
@@ -22,14 +22,42 @@ pub fn load(path: impl AsRef<Path>) -> Result<Machine> {
 
 /// The machine in the content of a file, native or LIBSVM text; `origin` names the file in errors.
 pub fn load_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
-    if arrays::Arrays::recognise(bytes) {
-        return native::from_bytes(bytes, origin);
+    match Kind::of(bytes) {
+        Some(Kind::Native) => native::from_bytes(bytes, origin),
+        Some(Kind::Libsvm) => libsvm::from_bytes(bytes, origin),
+        None => {
+            let reason = if bytes.is_empty() { "the file is empty" } else { "this is neither a kernelet model nor a LIBSVM model" };
+            Err(Error::format(origin, None, None, reason))
+        }
     }
-    if libsvm::recognise(bytes) {
-        return libsvm::from_bytes(bytes, origin);
+}
+
+/// The kinds of model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The format that loses nothing.
+    Native,
+    /// LIBSVM model text.
+    Libsvm,
+}
+
+impl Kind {
+    /// What a file with this content begins like; whether it is whole is seen when it is read.
+    pub fn of(bytes: &[u8]) -> Option<Kind> {
+        match bytes {
+            _ if arrays::Arrays::recognise(bytes) => Some(Kind::Native),
+            _ if libsvm::recognise(bytes) => Some(Kind::Libsvm),
+            _ => None,
+        }
     }
-    let reason = if bytes.is_empty() { "the file is empty" } else { "this is neither a kernelet model nor a LIBSVM model" };
-    Err(Error::format(origin, None, None, reason))
+
+    /// `native` or `libsvm`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Native => "native",
+            Kind::Libsvm => "libsvm",
+        }
+    }
 }
 
 /// Writes the machine to a native model file, whole or not at all.

@@ -1,0 +1,174 @@
+//! `kernelet demo`: the main job on the built-in digits.
+use std::{
+    fmt::Write,
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::Args;
+use kernelet::{
+    Error,
+    data::{Dataset, Points, Target, digits_split},
+    kernel::Kernel,
+    learn::{Learner, Svc},
+    machine::{Machine, Predictor, Work},
+    model::{self, native, write_atomically},
+};
+use serde::Serialize;
+
+use crate::{
+    failure::{Failure, Result},
+    layout::{count, percent, seconds, table},
+    session::{Answer, Session},
+};
+
+/// As `kernelet train --tune` chooses them on the training rows, rounded.
+const GAMMA: f64 = 0.0004;
+const C: f64 = 10.0;
+
+/// Flags of `demo`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Demo {
+    /// Also write the model and the data here, to try the other commands on.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet demo
+  kernelet demo -o digits && kernelet evaluate digits/digits.model digits/test.svm
+
+The data are 1,797 handwritten digits of 8 x 8 pixels, 1,258 to train on and 539 to test.";
+
+impl Demo {
+    /// Trains on the built-in digits and measures what comes of it.
+    pub fn run(self, session: &Session) -> Result<()> {
+        let (train, test) = digits_split();
+        let clock = Instant::now();
+        let machine = Svc { kernel: Kernel::gaussian(GAMMA), c: C, ..Svc::default() }.learn(&train, &session.watch())?.machine;
+        let seconds = clock.elapsed().as_secs_f64();
+        session.check_cancelled()?;
+        let machines = vec![Measured::new("svc", &machine, &test)?];
+        let files = match &self.output {
+            None => vec![],
+            Some(directory) => write(directory, &machine, &train, &test)?,
+        };
+        session.answer(&Shown { rows: train.len(), test_rows: test.len(), gamma: GAMMA, c: C, seconds, machines, files })
+    }
+}
+
+fn write(directory: &Path, machine: &Machine, train: &Dataset, test: &Dataset) -> Result<Vec<String>> {
+    fs::create_dir_all(directory).map_err(|source| Error::io(directory, source))?;
+    let [model, train_file, test_file] = ["digits.model", "train.svm", "test.svm"].map(|name| directory.join(name));
+    model::save(machine, &model)?;
+    for (data, path) in [(train, &train_file), (test, &test_file)] {
+        write_atomically(path, |writer| writer.write_all(as_libsvm(data).as_bytes()))?;
+    }
+    Ok([model, train_file, test_file].iter().map(|path| path.display().to_string()).collect())
+}
+
+/// Rows as LIBSVM text.
+fn as_libsvm(data: &Dataset) -> String {
+    let Target::Classes(classes) = &data.target else { return String::new() };
+    let mut text = String::new();
+    for (row, &code) in data.points.to_dense().iter().zip(&classes.codes) {
+        let _ = write!(text, "{}", classes.labels[code as usize]);
+        for (j, value) in row.iter().enumerate().filter(|(_, value)| **value != 0.0) {
+            let _ = write!(text, " {}:{value}", j + 1);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// One machine and what it costs.
+#[derive(Serialize)]
+struct Measured {
+    name: &'static str,
+    vectors: usize,
+    test_error: f64,
+    bytes: usize,
+    microseconds_one_row: f64,
+    microseconds_batched: f64,
+}
+
+impl Measured {
+    fn new(name: &'static str, machine: &Machine, test: &Dataset) -> Result<Self> {
+        let (one, batched) = on_one_thread(|| times(machine, &test.points))?;
+        Ok(Measured {
+            name,
+            vectors: machine.vectors(),
+            test_error: machine.score(test)?.loss(),
+            bytes: native::to_bytes(machine)?.len(),
+            microseconds_one_row: one,
+            microseconds_batched: batched,
+        })
+    }
+}
+
+fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    pool.map_err(|error| Failure::failed(format!("a thread could not be started: {error}")))?.install(work)
+}
+
+/// Microseconds for a row: one at a time, and all at once. The best of three, because other programs only slow us down.
+fn times(machine: &Machine, points: &Points) -> Result<(f64, f64)> {
+    let predictor = Predictor::new(machine);
+    let (rows, mut out, mut work) = (points.to_dense(), vec![0.0; machine.outputs()], Work::default());
+    let (mut one, mut batched) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..3 {
+        let clock = Instant::now();
+        for row in rows.iter() {
+            predictor.row(row, &mut out, &mut work)?;
+        }
+        one = one.min(clock.elapsed().as_secs_f64());
+        let clock = Instant::now();
+        predictor.outputs(points)?;
+        batched = batched.min(clock.elapsed().as_secs_f64());
+    }
+    let per_row = 1e6 / points.len() as f64;
+    Ok((one * per_row, batched * per_row))
+}
+
+/// What the demo shows.
+#[derive(Serialize)]
+struct Shown {
+    rows: usize,
+    test_rows: usize,
+    gamma: f64,
+    c: f64,
+    seconds: f64,
+    machines: Vec<Measured>,
+    files: Vec<String>,
+}
+
+impl Answer for Shown {
+    fn text(&self) -> String {
+        let mut text = format!(
+            "Handwritten digits of 8 x 8 pixels: {} rows to train on, {} to test.\n\
+             A Gaussian kernel with gamma {} and C {}, chosen by cross-validation on the training rows; trained in {}.\n\n",
+            count(self.rows),
+            count(self.test_rows),
+            self.gamma,
+            self.c,
+            seconds(self.seconds)
+        );
+        let header = ["machine", "vectors", "test error", "bytes", "us a row, one by one", "us a row, batched"].map(String::from);
+        let row = |m: &Measured| {
+            let times = [m.microseconds_one_row, m.microseconds_batched].map(|time| format!("{time:.1}"));
+            [vec![m.name.to_string(), count(m.vectors), percent(m.test_error), count(m.bytes)], times.to_vec()].concat()
+        };
+        text += &table(&header, &self.machines.iter().map(row).collect::<Vec<_>>());
+        text += "\nTimes are on one thread.\n";
+        if let [model, train, test] = &self.files[..] {
+            text += &format!("Written: {model}, {train}, {test}\n\nTry:\n");
+            text += &format!(
+                "  kernelet evaluate {model} {test}\n  kernelet inspect {model}\n  kernelet train {train} -o other.model --tune\n"
+            );
+        }
+        text
+    }
+}

@@ -1,0 +1,169 @@
+//! `kernelet evaluate`: predictions against the truth.
+use std::time::Instant;
+
+use clap::Args;
+use kernelet::{
+    data::{Dataset, Label, read::Wanted},
+    evaluate::{Confusion, Scores, agreement, score},
+    machine::{Machine, Prediction, Predictor},
+};
+use serde::Serialize;
+
+use crate::{
+    failure::{Failure, Result},
+    input::{self, Input},
+    layout::{count, figure, lines, percent, seconds, table},
+    session::{Answer, Session},
+};
+
+/// Flags of `evaluate`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Evaluate {
+    /// The model: native or LIBSVM text.
+    pub model: String,
+    /// Rows with their targets; - is standard input.
+    pub data: String,
+    /// Another model: also tell for which part of the rows both predict the same label.
+    #[arg(long, value_name = "MODEL")]
+    pub against: Option<String>,
+    /// Flags of the reader.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet evaluate digits.model digits-test.svm
+  kernelet evaluate small.model digits-test.svm --against digits.model";
+
+impl Evaluate {
+    /// Predicts and compares.
+    pub fn run(self, session: &Session) -> Result<()> {
+        let (machine, _) = input::model(&self.model)?;
+        let wanted = input::target_of(&machine);
+        if wanted == Wanted::Nothing {
+            return Err(Failure::failed(format!("{}: the model makes features, which have no truth to compare with", self.model)));
+        }
+        let data = self.input.rows_for(&machine, &self.data, wanted, session)?;
+        let (prediction, seconds) = timed(&Predictor::new(&machine), &data)?;
+        session.check_cancelled()?;
+        let scores = score(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
+        let agreement = match &self.against {
+            None => None,
+            Some(path) => {
+                let (other, _) = input::model(path)?;
+                agreement(&prediction, &other.predict(&self.rows_for_other(&machine, &other, &data, session)?.points)?)
+            }
+        };
+        session.answer(&Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds))
+    }
+
+    /// The rows as the other machine needs them: read again where its columns differ.
+    fn rows_for_other(&self, machine: &Machine, other: &Machine, data: &Dataset, session: &Session) -> Result<Dataset> {
+        match (machine.names == other.names && machine.dim() == other.dim(), self.data == "-") {
+            (true, _) => Ok(data.clone()),
+            (false, false) => self.input.rows_for(other, &self.data, Wanted::Nothing, session),
+            (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),
+        }
+    }
+}
+
+/// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
+fn timed(predictor: &Predictor, data: &Dataset) -> Result<(Prediction, f64)> {
+    const ENOUGH_SECONDS: f64 = 0.2;
+    const MOST_RUNS: usize = 10;
+    let begun = Instant::now();
+    let prediction = predictor.predict(&data.points)?;
+    let mut best = begun.elapsed().as_secs_f64();
+    for _ in 1..MOST_RUNS {
+        if begun.elapsed().as_secs_f64() > ENOUGH_SECONDS {
+            break;
+        }
+        let clock = Instant::now();
+        predictor.predict(&data.points)?;
+        best = best.min(clock.elapsed().as_secs_f64());
+    }
+    Ok((prediction, best))
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Evaluated {
+    rows: usize,
+    #[serde(flatten)]
+    figures: Figures,
+    agreement: Option<f64>,
+    seconds: f64,
+    rows_per_second: f64,
+    #[serde(skip)]
+    compared: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Figures {
+    Classes { error: f64, accuracy: f64, balanced_error: f64, confusion: Table },
+    Values { mse: f64, r2: f64, mae: f64 },
+}
+
+/// `counts[t][p]`: rows of class t predicted as class p.
+#[derive(Serialize)]
+struct Table {
+    labels: Vec<String>,
+    counts: Vec<Vec<usize>>,
+}
+
+impl Evaluated {
+    fn new(rows: usize, scores: Scores, agreement: Option<f64>, compared: bool, seconds: f64) -> Self {
+        let figures = match scores {
+            Scores::Classes(confusion) => {
+                let (error, balanced_error) = (confusion.error(), confusion.balanced_error());
+                let Confusion { labels, counts } = confusion;
+                let labels = labels.iter().map(Label::to_string).collect();
+                Figures::Classes { error, accuracy: 1.0 - error, balanced_error, confusion: Table { labels, counts } }
+            }
+            Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
+        };
+        Evaluated { rows, figures, agreement, seconds, rows_per_second: rows as f64 / seconds.max(1e-9), compared }
+    }
+}
+
+impl Answer for Evaluated {
+    fn text(&self) -> String {
+        let mut pairs = vec![("rows", count(self.rows))];
+        let confusion = match &self.figures {
+            Figures::Classes { error, accuracy, balanced_error, confusion } => {
+                let wrong = (error * self.rows as f64).round() as usize;
+                pairs.push(("error", format!("{} ({} wrong)", percent(*error), count(wrong))));
+                pairs.push(("accuracy", percent(*accuracy)));
+                pairs.push(("balanced error", percent(*balanced_error)));
+                confusion.text()
+            }
+            Figures::Values { mse, r2, mae } => {
+                pairs.extend([("mse", figure(*mse)), ("r2", figure(*r2)), ("mae", figure(*mae))]);
+                String::new()
+            }
+        };
+        if self.compared {
+            pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));
+        }
+        pairs.push(("time", format!("{}, {} rows a second", seconds(self.seconds), count(self.rows_per_second as usize))));
+        lines(&pairs) + &confusion
+    }
+}
+
+impl Table {
+    /// True classes downwards, predicted ones across; nothing where that would be too wide.
+    fn text(&self) -> String {
+        const MOST: usize = 20;
+        if self.labels.len() > MOST {
+            return format!("\nthe confusion of {} classes is shown by --json\n", self.labels.len());
+        }
+        let header: Vec<String> = std::iter::once("true \\ predicted".to_string()).chain(self.labels.iter().cloned()).collect();
+        let row =
+            |(label, counts): (&String, &Vec<usize>)| std::iter::once(label.clone()).chain(counts.iter().map(|&n| count(n))).collect();
+        let rows: Vec<Vec<String>> = self.labels.iter().zip(&self.counts).map(row).collect();
+        format!("\n{}", table(&header, &rows))
+    }
+}

@@ -1,0 +1,131 @@
+//! `kernelet inspect`: what is in a model file.
+use clap::Args;
+use kernelet::{
+    data::{Label, Scale},
+    machine::{Calibration, Facts, Machine},
+    model::{Kind, native},
+};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{
+    failure::Result,
+    input,
+    layout::{count, counted, figure, lines, list},
+    session::{Answer, Session},
+};
+
+/// Flags of `inspect`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Inspect {
+    /// The model: native or LIBSVM text.
+    pub model: String,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet inspect digits.model
+  kernelet inspect digits.model --json";
+
+impl Inspect {
+    /// Reads the model and shows it.
+    pub fn run(self, session: &Session) -> Result<()> {
+        let (machine, kind) = input::model(&self.model)?;
+        session.answer(&Inspected::new(machine, kind)?)
+    }
+}
+
+/// What is in it.
+#[derive(Serialize)]
+struct Inspected {
+    kernel: &'static str,
+    parameters: Value,
+    vectors: usize,
+    storage: &'static str,
+    dim: usize,
+    outputs: usize,
+    classes: Vec<String>,
+    decision: Value,
+    bytes: usize,
+    evaluations_per_row: usize,
+    scale: Option<&'static str>,
+    probabilities: bool,
+    names: Option<Vec<String>>,
+    facts: Facts,
+    source: &'static str,
+}
+
+impl Inspected {
+    fn new(machine: Machine, kind: Kind) -> Result<Self> {
+        let bytes = native::to_bytes(&machine)?.len();
+        let kernel = &machine.expansion.kernel;
+        let mut parameters = json!(kernel);
+        if let Some(object) = parameters.as_object_mut() {
+            object.remove("name");
+        }
+        Ok(Inspected {
+            kernel: kernel.name(),
+            parameters,
+            vectors: machine.vectors(),
+            storage: if machine.expansion.vectors.is_sparse() { "sparse" } else { "dense" },
+            dim: machine.dim(),
+            outputs: machine.outputs(),
+            classes: machine.decision.labels().iter().map(Label::to_string).collect(),
+            decision: json!(machine.decision)["rule"].clone(),
+            bytes,
+            // Every vector is shared by all outputs.
+            evaluations_per_row: machine.vectors(),
+            scale: machine.scale.as_ref().map(kind_of_scale),
+            probabilities: matches!(machine.calibration, Some(Calibration::Sigmoid { .. } | Calibration::Marks { .. })),
+            names: machine.names,
+            facts: machine.facts,
+            source: kind.name(),
+        })
+    }
+
+    /// What is known of the training, in one line.
+    fn facts_text(&self) -> Option<String> {
+        let facts = &self.facts;
+        let mut parts: Vec<String> = facts.learner.iter().cloned().collect();
+        let numbers =
+            [("c", facts.c), ("nu", facts.nu), ("epsilon", facts.epsilon), ("lambda", facts.lambda), ("objective", facts.objective)];
+        parts.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
+        parts.extend(facts.rows.map(|rows| counted(rows, "row")));
+        parts.extend(facts.class_weights.as_ref().map(|weights| {
+            let weights: Vec<String> = weights.iter().map(|&weight| figure(weight)).collect();
+            format!("class weights {}", weights.join(" "))
+        }));
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
+}
+
+fn kind_of_scale(scale: &Scale) -> &'static str {
+    match scale.shift {
+        Some(_) => "shifts and factors",
+        None => "factors",
+    }
+}
+
+impl Answer for Inspected {
+    fn text(&self) -> String {
+        let parameters = self.parameters.as_object().into_iter().flatten();
+        let parameters = parameters.map(|(name, value)| format!(", {name} {}", value.as_f64().map_or(value.to_string(), figure)));
+        let mut pairs = vec![
+            ("kernel", format!("{}{}", self.kernel, parameters.collect::<String>())),
+            ("vectors", format!("{} of {}, {}", count(self.vectors), counted(self.dim, "feature"), self.storage)),
+            ("outputs", format!("{}, decided by {}", count(self.outputs), self.decision.as_str().unwrap_or_default())),
+        ];
+        if !self.classes.is_empty() {
+            pairs.push(("classes", list(&self.classes)));
+        }
+        pairs.push(("bytes", count(self.bytes)));
+        pairs.push(("a row costs", counted(self.evaluations_per_row, "kernel evaluation")));
+        pairs.push(("scaling", self.scale.unwrap_or("none").into()));
+        pairs.push(("probabilities", if self.probabilities { "yes" } else { "no" }.into()));
+        pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
+        pairs.extend(self.facts_text().map(|facts| ("trained", facts)));
+        pairs.push(("file", self.source.into()));
+        lines(&pairs)
+    }
+}

@@ -1,0 +1,46 @@
+//! The commands. Each is one file: its flags, what it does, and how its result looks.
+mod completions;
+mod demo;
+mod evaluate;
+mod export;
+mod inspect;
+mod predict;
+mod train;
+
+use clap::Subcommand;
+
+use crate::{failure::Result, session::Session};
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Do the main job on built-in data: train, measure, show.
+    Demo(demo::Demo),
+    /// Train a machine on data.
+    Train(train::Train),
+    /// Predict each row of data.
+    Predict(predict::Predict),
+    /// Compare a machine's predictions with the truth.
+    Evaluate(evaluate::Evaluate),
+    /// Show what is in a model file.
+    Inspect(inspect::Inspect),
+    /// Write a machine in another format.
+    Export(export::Export),
+    /// Print a script that completes commands and flags in a shell.
+    Completions(completions::Completions),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self, session: &Session) -> Result<()> {
+        match self {
+            Command::Demo(command) => command.run(session),
+            Command::Train(command) => command.run(session),
+            Command::Predict(command) => command.run(session),
+            Command::Evaluate(command) => command.run(session),
+            Command::Inspect(command) => command.run(session),
+            Command::Export(command) => command.run(session),
+            Command::Completions(command) => command.run(session),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! `kernelet train`: data become a model file.
+use std::{path::PathBuf, time::Instant};
+
+use clap::Args;
+use kernelet::{
+    data::{Classes, Dataset, Label, Target},
+    evaluate::Candidate,
+    kernel::Kernel,
+    learn::{Fit, HowToScale, Learner, Scaled},
+    model,
+    watch::{Status, Watch},
+};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    failure::{Failure, Result},
+    files,
+    input::Input,
+    kernels::{KernelFlags, gamma_of},
+    layout::{count, counted, figure, lines, list, percent, seconds, table},
+    learners::{self, Choice, Settings},
+    scaling::{ScaleFlags, scaled},
+    session::{Answer, Session},
+    tune::Search,
+};
+
+/// Flags of `train`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Train {
+    /// The data to learn from; - is standard input.
+    pub data: String,
+    /// Where the model is written.
+    #[arg(short, long, value_name = "MODEL")]
+    pub output: PathBuf,
+    /// Who learns: svc for classes, ridge for numbers.
+    #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
+    pub learner: &'static Choice,
+    /// Choose the cost (C or lambda) and gamma by cross-validation; what is given as a number is kept.
+    #[arg(long)]
+    pub tune: bool,
+    /// Folds of the cross-validation.
+    #[arg(long, value_name = "K", default_value_t = 5, requires = "tune")]
+    pub folds: usize,
+    /// Flags of the kernel.
+    #[command(flatten)]
+    pub kernel: KernelFlags,
+    /// Flags of the learner.
+    #[command(flatten)]
+    pub settings: Settings,
+    /// Flags of the scaling.
+    #[command(flatten)]
+    pub scale: ScaleFlags,
+    /// Flags of the reader.
+    #[command(flatten)]
+    pub input: Input,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet train data.svm -o data.model --gamma 0.5 --c 10
+  kernelet train iris.csv -o iris.model --target species --scale standard --tune
+  kernelet train houses.csv -o houses.model --learner ridge --lambda 0.01 --scale standard
+
+Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
+
+impl Train {
+    /// Trains, then writes the model.
+    pub fn run(self, session: &Session) -> Result<()> {
+        files::check_output(&self.output, &[&self.data])?;
+        self.learner.check(&self.settings)?;
+        let kernel = self.kernel.kernel(session)?;
+        let data = self.input.training_rows(&self.data, self.learner.wanted, session)?;
+        refuse_numbers_as_labels(&self.data, &data)?;
+        let how = self.scale.how(&data, session)?;
+        let clock = Instant::now();
+        let (learner, tried) = self.choose(&kernel, &data, &how, session)?;
+        let fit = learn(learner, how, &data, &session.watch())?;
+        let seconds = clock.elapsed().as_secs_f64();
+        say_how_it_ended(fit.report.status, session);
+        let train_error = training_error(&fit, &data)?;
+        model::save(&fit.machine, &self.output)?;
+        session.answer(&self.trained(&fit, &data, train_error, seconds, tried))
+    }
+
+    /// The learner with its settings, as given or as found by the search, and what the search tried.
+    fn choose(&self, kernel: &Kernel, data: &Dataset, how: &HowToScale, session: &Session) -> Result<(Box<dyn Learner>, Vec<Candidate>)> {
+        let (choice, settings, fixed_gamma) = (self.learner, &self.settings, self.kernel.fixed_gamma());
+        if self.tune {
+            let search = Search { choice, settings, kernel, fixed_gamma, how, folds: self.folds };
+            let tried = search.run(data, &session.watch(), session)?;
+            let best = tried.first().ok_or_else(|| Failure::failed("no settings were tried"))?;
+            let learner = choice.make(kernel.clone().with_gamma(best.gamma), &choice.with_cost(settings, best.cost));
+            return Ok((learner, tried));
+        }
+        let kernel = match fixed_gamma.is_some() || kernel.gamma().is_none() {
+            true => kernel.clone(),
+            false => kernel.clone().with_gamma(gamma_of(&scaled(how, data)?)?),
+        };
+        Ok((choice.make(kernel, settings), vec![]))
+    }
+
+    fn trained(&self, fit: &Fit, data: &Dataset, train_error: Option<f64>, seconds: f64, tried: Vec<Candidate>) -> Trained {
+        let Fit { machine, report } = fit;
+        let has_gamma = machine.expansion.kernel.gamma().is_some();
+        let tried = tried.iter().map(|candidate| self.candidate(candidate, has_gamma)).collect();
+        Trained {
+            learner: self.learner.name,
+            kernel: machine.expansion.kernel.name(),
+            gamma: machine.expansion.kernel.gamma(),
+            c: machine.facts.c,
+            lambda: machine.facts.lambda,
+            rows: data.len(),
+            dim: data.dim(),
+            classes: machine.decision.labels().iter().map(Label::to_string).collect(),
+            vectors: machine.vectors(),
+            objective: report.objective,
+            train_error,
+            iterations: report.iterations,
+            evaluations: report.evaluations,
+            seconds,
+            status: report.status,
+            model: self.output.display().to_string(),
+            tried: self.tune.then_some(tried),
+            cost: self.learner.cost.name,
+        }
+    }
+
+    fn candidate(&self, candidate: &Candidate, has_gamma: bool) -> Value {
+        let mut object = Map::new();
+        object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        if has_gamma {
+            object.insert("gamma".into(), json!(candidate.gamma));
+        }
+        object.insert("loss".into(), json!(candidate.loss));
+        object.into()
+    }
+}
+
+fn learn(learner: Box<dyn Learner>, how: HowToScale, data: &Dataset, watch: &Watch) -> Result<Fit> {
+    Ok(Scaled { how, learner }.learn(data, watch)?)
+}
+
+/// One-vs-one problems grow with the square of the labels; a label of its own for nearly every row is a number to predict.
+fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
+    let Target::Classes(Classes { labels, codes }) = &data.target else { return Ok(()) };
+    if labels.len() <= 50 || 2 * labels.len() <= codes.len() {
+        return Ok(());
+    }
+    let sentence = format!("{path}: {} rows have {} different labels, too many to be classes", count(codes.len()), count(labels.len()));
+    Err(Failure::failed(sentence).hint("for numbers use --learner ridge; if the label stands in another column, name it with --target"))
+}
+
+/// The error on the training rows; not worth waiting for when the run was cancelled.
+fn training_error(fit: &Fit, data: &Dataset) -> Result<Option<f64>> {
+    match fit.report.status {
+        Status::Cancelled => Ok(None),
+        _ => Ok(Some(fit.machine.score(data)?.loss())),
+    }
+}
+
+fn say_how_it_ended(status: Status, session: &Session) {
+    match status {
+        Status::Converged => {}
+        Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
+        _ => session.note("the limit of iterations came before the solution; the machine of the work so far is kept"),
+    }
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Trained {
+    learner: &'static str,
+    kernel: &'static str,
+    gamma: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    c: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda: Option<f64>,
+    rows: usize,
+    dim: usize,
+    classes: Vec<String>,
+    vectors: usize,
+    objective: f64,
+    train_error: Option<f64>,
+    iterations: u64,
+    evaluations: u64,
+    seconds: f64,
+    status: Status,
+    model: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tried: Option<Vec<Value>>,
+    #[serde(skip)]
+    cost: &'static str,
+}
+
+impl Answer for Trained {
+    fn text(&self) -> String {
+        let mut settings = vec![format!("{}, {}", self.learner, self.kernel)];
+        let numbers = [("gamma", self.gamma), ("c", self.c), ("lambda", self.lambda)];
+        settings.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
+        let mut pairs =
+            vec![("machine", settings.join(", ")), ("rows", format!("{} of {}", count(self.rows), counted(self.dim, "feature")))];
+        if !self.classes.is_empty() {
+            pairs.push(("classes", list(&self.classes)));
+        }
+        pairs.push(("vectors", count(self.vectors)));
+        pairs.push(("objective", figure(self.objective)));
+        match (self.train_error, self.classes.is_empty()) {
+            (None, _) => {}
+            (Some(error), false) => pairs.push(("train error", percent(error))),
+            (Some(mse), true) => pairs.push(("train mse", figure(mse))),
+        }
+        pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
+        pairs.push(("time", seconds(self.seconds)));
+        pairs.push(("model", self.model.clone()));
+        self.search_text() + &lines(&pairs)
+    }
+}
+
+impl Trained {
+    /// The best few of the settings tried.
+    fn search_text(&self) -> String {
+        const SHOWN: usize = 5;
+        let Some(tried) = &self.tried else { return String::new() };
+        let keys = [self.cost, "gamma", "loss"];
+        let keys = keys.iter().filter(|key| tried.iter().all(|candidate| candidate.get(key).is_some()));
+        let header: Vec<String> = std::iter::once("tried").chain(keys.clone().copied()).map(String::from).collect();
+        let row = |(place, candidate): (usize, &Value)| {
+            let values = keys.clone().map(|key| candidate[key].as_f64().map(figure).unwrap_or_default());
+            std::iter::once((place + 1).to_string()).chain(values).collect()
+        };
+        let rows: Vec<Vec<String>> = tried.iter().enumerate().take(SHOWN).map(row).collect();
+        let more = format!("the best {} of {} settings tried\n\n", rows.len(), tried.len());
+        table(&header, &rows) + &more
+    }
+}

@@ -1,0 +1,71 @@
+//! How data and models come in.
+use clap::Args;
+use kernelet::{
+    data::{
+        Dataset,
+        read::{Format, Read, Reading, Wanted, read},
+    },
+    machine::{Decision, Machine},
+    model::{self, Kind},
+};
+
+use crate::{
+    failure::{Failure, Result},
+    layout::counted,
+    session::Session,
+};
+
+/// Flags that say how data are read.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Reading")]
+pub struct Input {
+    /// Format of the data: libsvm, csv, npy, npz [default: by the extension].
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub format: Option<Format>,
+    /// Column of a table that is the target, by name or counted from 1 [default: the last].
+    #[arg(long, value_name = "COLUMN")]
+    pub target: Option<String>,
+}
+
+fn format(name: &str) -> std::result::Result<Format, String> {
+    Format::named(name).map_err(|error| error.to_string())
+}
+
+impl Input {
+    /// Rows to train on: checked, and at least one.
+    pub fn training_rows(&self, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
+        self.read(path, Reading { wanted, ..Reading::default() }, session)
+    }
+
+    /// Rows for a model: their columns are those of the model, in its order.
+    pub fn rows_for(&self, machine: &Machine, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
+        self.read(path, Reading { wanted, names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() }, session)
+    }
+
+    fn read(&self, path: &str, how: Reading, session: &Session) -> Result<Dataset> {
+        let how = Reading { format: self.format, target_column: self.target.clone(), ..how };
+        let Read { dataset, notes } = read(path, &how).map_err(|error| Failure::in_file(path, error))?;
+        notes.iter().for_each(|note| session.note(note));
+        dataset.check().map_err(|error| Failure::in_file(path, error))?;
+        let storage = if dataset.points.is_sparse() { "sparse" } else { "dense" };
+        session.detail(format!("{path}: {} of {}, {storage}", counted(dataset.len(), "row"), counted(dataset.dim(), "feature")));
+        session.check_cancelled()?;
+        Ok(dataset)
+    }
+}
+
+/// What a machine predicts, so that its target can be read to compare with.
+pub fn target_of(machine: &Machine) -> Wanted {
+    match machine.decision {
+        Decision::Values => Wanted::Values,
+        Decision::Features => Wanted::Nothing,
+        _ => Wanted::Classes,
+    }
+}
+
+/// The machine in a model file of either kind.
+pub fn model(path: &str) -> Result<(Machine, Kind)> {
+    let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
+    let machine = model::load_bytes(&bytes, path)?;
+    Ok((machine, Kind::of(&bytes).unwrap_or(Kind::Native)))
+}

@@ -1,0 +1,174 @@
+//! The learners by name: what each needs, which flags it uses, and how it is made.
+//!
+//! A new learner is one entry in [`LEARNERS`] and a function that makes it.
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use kernelet::{
+    data::{Label, read::Wanted},
+    kernel::Kernel,
+    learn::{ClassWeights, Learner, Multiclass, Ridge, Svc},
+};
+
+use crate::failure::{Failure, Result};
+
+/// One learner.
+#[derive(Debug)]
+pub struct Choice {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The target it learns from.
+    pub wanted: Wanted,
+    /// The setting that `--tune` searches beside the width.
+    pub cost: Cost,
+    /// The flags it uses.
+    uses: &'static [&'static str],
+    make: fn(Kernel, &Settings) -> Box<dyn Learner>,
+}
+
+/// The setting that weighs errors against smoothness.
+#[derive(Debug)]
+pub struct Cost {
+    /// The flag and JSON key.
+    pub name: &'static str,
+    /// The values that `--tune` tries first, in factors of 10.
+    pub grid: &'static [f64],
+    place: fn(&mut Settings) -> &mut Option<f64>,
+}
+
+/// All learners, the default first.
+pub const LEARNERS: &[Choice] = &[
+    Choice { name: "svc", wanted: Wanted::Classes, cost: C, uses: &["c", "tolerance", "cache", "class-weight", "multiclass"], make: svc },
+    Choice { name: "ridge", wanted: Wanted::Values, cost: LAMBDA, uses: &["lambda"], make: ridge },
+];
+
+const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
+const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
+
+fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Svc::default();
+    Box::new(Svc {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        class_weights: settings.class_weight.clone().unwrap_or_default(),
+        multiclass: settings.multiclass.unwrap_or_default(),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache.map_or(usual.cache_bytes, |megabytes| (megabytes as usize) << 20),
+        ..usual
+    })
+}
+
+fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    Box::new(Ridge { kernel, lambda: settings.lambda.unwrap_or(Ridge::default().lambda) })
+}
+
+/// Settings of the learners; what is not given is the learner's default.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Learner")]
+pub struct Settings {
+    /// Cost of a margin error (svc) [default: 1].
+    #[arg(long, value_name = "C", allow_negative_numbers = true)]
+    pub c: Option<f64>,
+    /// Penalty of large coefficients (ridge) [default: 1].
+    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    pub lambda: Option<f64>,
+    /// Stop when the optimality conditions hold up to this (svc) [default: 0.001].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
+    /// Megabytes for kernel values that are kept (svc) [default: 200].
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cache: Option<u32>,
+    /// Factors of C for the classes: balanced, or LABEL=W,.. (svc) [default: all 1].
+    #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
+    pub class_weight: Option<ClassWeights>,
+    /// How several classes become two-class problems: one-vs-one or one-vs-rest (svc) [default: one-vs-one].
+    #[arg(long, value_name = "HOW", value_parser = multiclass)]
+    pub multiclass: Option<Multiclass>,
+}
+
+impl Settings {
+    /// The flags that were given.
+    fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("c", self.c.is_some()),
+            ("lambda", self.lambda.is_some()),
+            ("tolerance", self.tolerance.is_some()),
+            ("cache", self.cache.is_some()),
+            ("class-weight", self.class_weight.is_some()),
+            ("multiclass", self.multiclass.is_some()),
+        ];
+        flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
+}
+
+impl Choice {
+    /// Refuses flags that this learner does not use.
+    pub fn check(&self, settings: &Settings) -> Result<()> {
+        let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else { return Ok(()) };
+        let users: Vec<&str> = LEARNERS.iter().filter(|choice| choice.uses.contains(&flag)).map(|choice| choice.name).collect();
+        Err(Failure::usage(format!("--{flag} is not used by {}, only by {}", self.name, users.join(", "))))
+    }
+
+    /// The learner.
+    pub fn make(&self, kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+        (self.make)(kernel, settings)
+    }
+
+    /// The cost that was given.
+    pub fn given_cost(&self, settings: &Settings) -> Option<f64> {
+        *(self.cost.place)(&mut settings.clone())
+    }
+
+    /// The settings with another cost.
+    pub fn with_cost(&self, settings: &Settings, cost: f64) -> Settings {
+        let mut settings = settings.clone();
+        *(self.cost.place)(&mut settings) = Some(cost);
+        settings
+    }
+}
+
+/// Reads the name of a learner.
+pub fn by_name() -> impl TypedValueParser<Value = &'static Choice> {
+    let names = PossibleValuesParser::new(LEARNERS.iter().map(|choice| choice.name));
+    names.try_map(|name| LEARNERS.iter().find(|choice| choice.name == name).ok_or("there is no such learner"))
+}
+
+fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
+    Multiclass::named(name).ok_or("there are one-vs-one and one-vs-rest")
+}
+
+fn class_weights(text: &str) -> std::result::Result<ClassWeights, String> {
+    if text == "balanced" {
+        return Ok(ClassWeights::Balanced);
+    }
+    let pair = |part: &str| {
+        let (label, weight) = part.rsplit_once('=')?;
+        Some((Label::new(label), weight.parse().ok()?))
+    };
+    let pairs: Option<Vec<(Label, f64)>> = text.split(',').map(pair).collect();
+    pairs.map(ClassWeights::Given).ok_or_else(|| "write balanced, or LABEL=WEIGHT for each class, with commas between them".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_library() {
+        let none = Settings { c: None, lambda: None, tolerance: None, cache: None, class_weight: None, multiclass: None };
+        for choice in LEARNERS {
+            assert_eq!(choice.make(Kernel::gaussian(1.0), &none).name(), choice.name);
+            assert!(choice.uses.contains(&choice.cost.name));
+            assert_eq!(choice.given_cost(&choice.with_cost(&none, 2.0)), Some(2.0));
+        }
+    }
+
+    #[test]
+    fn class_weights_are_read_by_label() {
+        assert_eq!(class_weights("balanced"), Ok(ClassWeights::Balanced));
+        let given = ClassWeights::Given(vec![(Label::new("a=b"), 2.0), (Label::new("-1"), 0.5)]);
+        assert_eq!(class_weights("a=b=2,-1=0.5"), Ok(given));
+        assert!(class_weights("a").is_err() && class_weights("a=x").is_err() && class_weights("").is_err());
+    }
+}

@@ -1,0 +1,114 @@
+//! What a run shares: how it talks, its seed and threads, and how it is stopped.
+use std::{
+    io::{self, Write},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use kernelet::watch::Watch;
+use serde::Serialize;
+
+use crate::{
+    arguments::Everywhere,
+    failure::{Failure, Result},
+    progress::Bar,
+};
+
+/// One run of the program. Results go to standard output, talk to standard error.
+pub struct Session {
+    /// Seed of everything random.
+    pub seed: u64,
+    json: bool,
+    quiet: bool,
+    verbose: bool,
+    threads: usize,
+    cancel: Arc<AtomicBool>,
+}
+
+/// The result of a command: one JSON object, or text for people.
+pub trait Answer: Serialize {
+    /// The text, with its line ends.
+    fn text(&self) -> String;
+}
+
+impl Session {
+    /// Begins a run and listens for Ctrl-C: the first one asks the work to stop, the second ends the program at once.
+    pub fn begin(everywhere: &Everywhere) -> Self {
+        let cancel = Arc::new(AtomicBool::new(false));
+        let (flag, quiet) = (cancel.clone(), everywhere.quiet);
+        // Without a listener Ctrl-C ends the program at once, which is no reason to refuse the work.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(130);
+            }
+            if !quiet {
+                say("stopping; press Ctrl-C again to stop at once");
+            }
+        });
+        let threads = everywhere.threads.map_or(0, usize::from);
+        Session { seed: everywhere.seed, json: everywhere.json, quiet, verbose: everywhere.verbose, threads, cancel }
+    }
+
+    /// Does the work in a pool of its own with as many threads as asked for.
+    pub fn in_pool<T: Send>(&self, work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(self.threads).build();
+        pool.map_err(|error| Failure::failed(format!("the threads could not be started: {error}")))?.install(work)
+    }
+
+    /// Says something that people should know.
+    pub fn note(&self, text: impl AsRef<str>) {
+        if !self.quiet {
+            say(&format!("note: {}", text.as_ref()));
+        }
+    }
+
+    /// Says something for people who asked for more.
+    pub fn detail(&self, text: impl AsRef<str>) {
+        if self.verbose {
+            say(text.as_ref());
+        }
+    }
+
+    /// A watch that shows progress and is cancelled by Ctrl-C.
+    pub fn watch(&self) -> Watch<'static> {
+        let bar = Bar::new(!self.quiet);
+        Watch::none().with_cancel(self.cancel.clone()).with_reporter(move |progress| bar.show(progress))
+    }
+
+    /// An error once Ctrl-C was pressed, for work that has nothing to keep.
+    pub fn check_cancelled(&self) -> Result<()> {
+        match self.cancel.load(Ordering::Relaxed) {
+            true => Err(Failure::Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// True when the result is to be JSON.
+    pub fn json(&self) -> bool {
+        self.json
+    }
+
+    /// Prints the result of the command.
+    pub fn answer(&self, answer: &impl Answer) -> Result<()> {
+        match self.json {
+            false => self.print(&answer.text()),
+            true => {
+                let json = serde_json::to_string(answer).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
+                self.print(&(json + "\n"))
+            }
+        }
+    }
+
+    /// Writes to standard output.
+    pub fn print(&self, text: &str) -> Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
+    }
+}
+
+/// A line on standard error; that nobody listens is no error.
+fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}

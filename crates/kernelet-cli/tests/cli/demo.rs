@@ -1,0 +1,30 @@
+//! `demo`: the main job on built-in data.
+use crate::program::{Folder, run};
+
+#[test]
+fn the_demo_trains_measures_and_shows_a_table() {
+    let json = run(&["demo", "--json"]).json();
+    let machine = &json["machines"][0];
+    assert!(machine["test_error"].as_f64().unwrap() < 0.02);
+    for key in ["vectors", "bytes", "microseconds_one_row", "microseconds_batched"] {
+        assert!(machine[key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    let text = run(&["demo"]).succeeded().out;
+    assert!(text.contains("test error") && text.contains("svc"), "{text}");
+}
+
+#[test]
+fn the_demo_leaves_files_that_the_other_commands_take() {
+    let folder = Folder::new();
+    let directory = folder.path("a/b");
+    let shown = run(&["demo", "-o", &directory, "--json"]).json();
+    let [model, test] = ["digits.model", "test.svm"].map(|name| format!("{directory}/{name}"));
+    let evaluated = run(&["evaluate", &model, &test, "--json"]).json();
+    assert_eq!((&evaluated["error"], evaluated["rows"].as_u64()), (&shown["machines"][0]["test_error"], Some(539)));
+}
+
+#[test]
+fn a_file_in_the_place_of_the_directory_is_an_error() {
+    let folder = Folder::new();
+    run(&["demo", "-o", &folder.file("a", "")]).failed(1, "error: ");
+}

@@ -1,0 +1,63 @@
+//! Ctrl-C.
+use std::{
+    io::{BufRead, BufReader, Read},
+    process::{Child, Command},
+    thread::sleep,
+    time::Duration,
+};
+
+use crate::program::{Folder, command, run};
+
+/// Labels without any pattern, which take long to learn by heart.
+fn hard(n: usize) -> String {
+    let row = |i: usize| {
+        let label = (i * i * 7919 + i * 104_729) / 13 % 2;
+        let values = (1..6).map(|j| format!(" {j}:{}", ((i * j) as f64 * 0.7).sin()));
+        format!("{label}{}\n", values.collect::<String>())
+    };
+    (0..n).map(row).collect()
+}
+
+/// Starts the program, waits until it has read its data, and presses Ctrl-C.
+fn interrupted(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut child = command(&[arguments, &["-v"]].concat()).spawn().unwrap();
+    let mut err = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("rows of") {
+        line.clear();
+        assert!(err.read_line(&mut line).unwrap() > 0, "the program ended early");
+    }
+    sleep(Duration::from_millis(300));
+    press(&child);
+    let (mut said, mut out) = (String::new(), String::new());
+    err.read_to_string(&mut said).unwrap();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    (child.wait().unwrap().code(), out, said)
+}
+
+fn press(child: &Child) {
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn training_keeps_the_work_so_far_and_says_so() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.svm", hard(6000)), folder.path("m"));
+    let (code, out, err) =
+        interrupted(&["train", &data, "-o", &model, "--c", "1e6", "--kernel", "poly", "--coef0", "1", "--tolerance", "1e-9", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json["status"], json["train_error"].is_null()), (&"cancelled".into(), true));
+    assert!(err.contains("stopping") && err.contains("the machine of the work so far is kept"), "{err}");
+    run(&["inspect", &model]).succeeded();
+}
+
+#[test]
+fn a_search_has_nothing_to_keep() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.svm", hard(4000)), folder.path("m"));
+    let (code, out, err) = interrupted(&["train", &data, "-o", &model, "--tune"]);
+    assert_eq!((code, out.as_str()), (Some(130), ""), "{err}");
+    assert!(err.contains("error: interrupted; nothing was written"));
+    assert_eq!(folder.names(), ["a.svm"]);
+}

@@ -1,0 +1,17 @@
+//! The promises of the program, one test each.
+#![allow(clippy::unwrap_used)]
+
+mod bad_data;
+mod bad_models;
+mod demo;
+mod evaluate;
+mod export;
+mod inspect;
+#[cfg(unix)]
+mod interrupt;
+mod predict;
+mod program;
+mod streams;
+mod train;
+mod tune;
+mod usage;

@@ -1,0 +1,86 @@
+//! Exit 2, help, version, completions, threads.
+use crate::program::{Folder, run, two_classes};
+
+#[test]
+fn help_and_version_are_data_and_end_well() {
+    for arguments in [&["--help"][..], &["--version"], &["train", "--help"], &["help", "predict"]] {
+        let ran = run(arguments).succeeded();
+        assert!(!ran.out.is_empty() && ran.err.is_empty(), "{ran:?}");
+    }
+    assert_eq!(run(&["--version"]).out, format!("kernelet {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn the_bare_program_shows_its_help() {
+    let ran = run(&[]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.err.contains("Usage: kernelet"));
+}
+
+#[test]
+fn completions_are_there_for_every_shell() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        assert!(run(&["completions", shell]).succeeded().out.contains("kernelet"));
+        assert_eq!(run(&["completions", shell, "--json"]).json()["shell"], shell);
+    }
+    run(&["completions", "tcsh"]).failed(2, "possible values");
+}
+
+#[test]
+fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
+    let folder = Folder::new();
+    let data = folder.file("a.svm", two_classes(20));
+    let model = folder.path("m");
+    let cases: [(&[&str], &str); 22] = [
+        (&["--gamma", "-1"], "gamma is -1, but must be a finite number above 0"),
+        (&["--gamma", "0"], "gamma is 0"),
+        (&["--gamma", "nan"], "gamma is NaN"),
+        (&["--gamma", "wide"], "gamma must be a number above 0, or scale"),
+        (&["--c", "0"], "c is 0, but must be a finite number above 0"),
+        (&["--c", "-1"], "c is -1"),
+        (&["--tolerance", "0"], "tolerance is 0"),
+        (&["--kernel", "poly", "--degree", "0"], "degree is 0"),
+        (&["--kernel", "cosine"], "possible values: gaussian, exponential"),
+        (&["--learner", "svr"], "possible values: svc, ridge"),
+        (&["--multiclass", "shared"], "there are one-vs-one and one-vs-rest"),
+        (&["--class-weight", "heavy"], "LABEL=WEIGHT"),
+        (&["--class-weight", "7=2"], "given for a label of the data: -1, +1"),
+        (&["--class-weight", "1=-2"], "must be a finite number above 0"),
+        (&["--lambda", "1"], "--lambda is not used by svc, only by ridge"),
+        (&["--learner", "ridge", "--c", "1"], "--c is not used by ridge, only by svc"),
+        (&["--learner", "ridge", "--kernel", "sigmoid"], "ridge does not work with the sigmoid kernel"),
+        (&["--cache", "0"], "0 is not in 1.."),
+        (&["--threads", "0"], "0 is not in 1.."),
+        (&["--scale", "log"], "possible values: none, standard, minmax"),
+        (&["--format", "xls"], "must be libsvm, csv, npy, npz or parquet"),
+        (&["--vectors", "8"], "unexpected argument '--vectors'"),
+    ];
+    for (flags, words) in cases {
+        run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);
+    }
+    run(&["train", &data]).failed(2, "--output <MODEL>");
+    run(&["compress", &data]).failed(2, "unrecognized subcommand");
+    assert_eq!(folder.names(), ["a.svm"]);
+}
+
+#[test]
+fn what_is_to_come_is_said_to_be_missing() {
+    let folder = Folder::new();
+    let model = folder.model();
+    for to in ["onnx", "c", "json"] {
+        run(&["export", &model, "-o", &folder.path("x"), "--to", to]).failed(2, &format!("{to} is not there yet"));
+    }
+    assert!(!folder.names().contains(&"x".to_string()));
+}
+
+#[test]
+fn one_thread_and_three_give_the_same_model_to_the_bit() {
+    let folder = Folder::new();
+    let data = folder.file("a.svm", two_classes(300));
+    let trained = |threads: &str| {
+        let model = folder.path(threads);
+        run(&["train", &data, "-o", &model, "--gamma", "1", "--threads", threads]).succeeded();
+        std::fs::read(model).unwrap()
+    };
+    assert_eq!(trained("1"), trained("3"));
+}
