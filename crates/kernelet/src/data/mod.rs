@@ -6,6 +6,7 @@ mod draw;
 mod generate;
 mod image;
 mod points;
+pub mod read;
 mod scale;
 mod split;
 mod target;

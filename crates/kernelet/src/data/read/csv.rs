@@ -1,0 +1,366 @@
+//! Tables of text: one row a line, fields between commas, semicolons or tabs, in quotes where needed.
+//!
+//! **Delimiter.** The first of tab, semicolon and comma that occurs equally often, and at all, in each of the first ten lines;
+//! failing that, the most frequent in the first line.
+//!
+//! **Header.** The first row is a header when it holds all feature names of the model or the name of the target column; or
+//! when it has a word where the second row has a number; or when all of its fields are words. A lone bad field in the first
+//! row of a table of numbers is therefore taken for a header; a note says so when other fields of that row are numbers.
+use ::csv::{ByteRecord, ReaderBuilder};
+
+use super::{
+    Read, Reading,
+    columns::{Chosen, checked_header, choose},
+    targets::{Targets, quoted},
+};
+use crate::{
+    Error, Result,
+    data::{Dataset, Target},
+};
+
+/// Reads a table of text.
+pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
+    let mut table = Table::new(bytes, origin);
+    let Some(first) = table.next()? else {
+        return Err(Error::format(origin, None, None, "the file is empty"));
+    };
+    let second = table.next()?;
+    let header = match is_header(&first, second.as_ref(), how) {
+        true => Some(table.names(&first)?),
+        false => None,
+    };
+    let mut chosen = choose(origin, first.len(), header.as_deref(), how)?;
+    if header.is_some() && first.iter().any(|field| kind(field) == Kind::Number) {
+        chosen.notes.push("the first row is taken as a header, though it has numbers".into());
+    }
+    let mut rows = Rows { values: vec![], targets: Targets::new(how.wanted), len: 0, chosen: &chosen, header: header.as_deref() };
+    if header.is_none() {
+        rows.push(&table, &first)?;
+    }
+    let mut next = second;
+    while let Some(record) = next {
+        rows.push(&table, &record)?;
+        next = table.refill(record)?;
+    }
+    let dim = chosen.features.len();
+    let points = super::matrix(rows.values, rows.len, dim)?;
+    let target = if chosen.target.is_some() { rows.targets.finish() } else { Target::None };
+    let names = header.as_ref().map(|header| chosen.features.iter().map(|&j| header[j].clone()).collect());
+    Ok(Read { dataset: Dataset { names, ..Dataset::new(points, target) }, notes: chosen.notes })
+}
+
+/// The features and targets gathered so far.
+struct Rows<'a> {
+    values: Vec<f64>,
+    targets: Targets,
+    len: usize,
+    chosen: &'a Chosen,
+    header: Option<&'a [String]>,
+}
+
+impl Rows<'_> {
+    fn push(&mut self, table: &Table, record: &ByteRecord) -> Result<()> {
+        for &j in &self.chosen.features {
+            match fast_float2::parse(record[j].trim_ascii()) {
+                Ok(value) if !f64::is_nan(value) => self.values.push(value),
+                _ => return Err(self.refuse(table, record, j)),
+            }
+        }
+        if let Some(j) = self.chosen.target {
+            let field = record[j].trim_ascii();
+            if kind(field) == Kind::Missing {
+                return Err(self.refuse(table, record, j));
+            }
+            self.targets.push(field).map_err(|reason| table.refuse(record, Some(j), reason))?;
+        }
+        self.len += 1;
+        Ok(())
+    }
+
+    /// What is wrong with a field that should be a number.
+    fn refuse(&self, table: &Table, record: &ByteRecord, column: usize) -> Error {
+        let field = record[column].trim_ascii();
+        let name = self.header.map_or(String::new(), |header| format!(" of {:?}", header[column]));
+        let reason = match kind(field) {
+            Kind::Missing if field.is_empty() => format!("the value{name} is missing; fill it in or leave the row out"),
+            Kind::Missing => format!("the value{name} is missing ({}); fill it in or leave the row out", String::from_utf8_lossy(field)),
+            _ if is_decimal_comma(field) => format!("the value {}{name} is not a number; write decimals with a point", quoted(field)),
+            _ => format!("the value {}{name} is not a number; encode categories as numbers, for instance 0 and 1", quoted(field)),
+        };
+        table.refuse(record, Some(column), reason)
+    }
+}
+
+/// The records of the text, all of the same length.
+struct Table<'a> {
+    bytes: &'a [u8],
+    origin: &'a str,
+    reader: ::csv::Reader<&'a [u8]>,
+    width: Option<usize>,
+}
+
+impl<'a> Table<'a> {
+    fn new(bytes: &'a [u8], origin: &'a str) -> Self {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter(bytes)).from_reader(bytes);
+        Table { bytes, origin, reader, width: None }
+    }
+
+    fn next(&mut self) -> Result<Option<ByteRecord>> {
+        self.refill(ByteRecord::new())
+    }
+
+    /// The next record, in the memory of an old one.
+    fn refill(&mut self, mut record: ByteRecord) -> Result<Option<ByteRecord>> {
+        match self.reader.read_byte_record(&mut record) {
+            Err(error) => return Err(Error::format(self.origin, None, None, error.to_string())),
+            Ok(false) => return Ok(None),
+            Ok(true) => {}
+        }
+        let (found, width) = (record.len(), *self.width.get_or_insert(record.len()));
+        match found == width {
+            true => Ok(Some(record)),
+            false => Err(self.refuse(&record, None, format!("this row has {}, but the first row has {width}", fields(found)))),
+        }
+    }
+
+    fn names(&self, record: &ByteRecord) -> Result<Vec<String>> {
+        let mut names = Vec::with_capacity(record.len());
+        for (j, field) in record.iter().enumerate() {
+            match std::str::from_utf8(field.trim_ascii()) {
+                Ok(name) => names.push(name.to_string()),
+                Err(_) => return Err(self.refuse(record, Some(j), "the name of the column is not valid UTF-8")),
+            }
+        }
+        checked_header(self.origin, Some(self.line(record)), names)
+    }
+
+    fn refuse(&self, record: &ByteRecord, column: Option<usize>, reason: impl Into<String>) -> Error {
+        Error::format(self.origin, Some(self.line(record)), column.map(|j| j + 1), reason)
+    }
+
+    /// The line on which the record begins, from 1. The reader notes its place before it skips blank lines.
+    fn line(&self, record: &ByteRecord) -> usize {
+        let noted = record.position().map_or(0, |position| position.byte() as usize);
+        let blank = self.bytes[noted..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
+        1 + self.bytes[..noted + blank].iter().filter(|&&b| b == b'\n').count()
+    }
+}
+
+fn fields(count: usize) -> String {
+    if count == 1 { "1 field".into() } else { format!("{count} fields") }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Kind {
+    Number,
+    Missing,
+    Word,
+}
+
+fn kind(field: &[u8]) -> Kind {
+    const MISSING: [&[u8]; 7] = [b"", b"?", b"na", b"n/a", b"nan", b"null", b"none"];
+    let field = field.trim_ascii();
+    match MISSING.iter().any(|mark| field.eq_ignore_ascii_case(mark)) {
+        true => Kind::Missing,
+        false if fast_float2::parse::<f64, _>(field).is_ok() => Kind::Number,
+        false => Kind::Word,
+    }
+}
+
+fn is_decimal_comma(field: &[u8]) -> bool {
+    let with_point: Vec<u8> = field.iter().map(|&b| if b == b',' { b'.' } else { b }).collect();
+    kind(&with_point) == Kind::Number
+}
+
+fn is_header(first: &ByteRecord, second: Option<&ByteRecord>, how: &Reading) -> bool {
+    let holds = |name: &String| first.iter().any(|field| field.trim_ascii() == name.as_bytes());
+    let is_word = |field: &[u8]| kind(field) == Kind::Word;
+    let turns_to_number = |second: &ByteRecord| first.iter().zip(second).any(|(a, b)| is_word(a) && kind(b) == Kind::Number);
+    how.names.as_ref().is_some_and(|names| names.iter().all(holds))
+        || how.target_column.as_ref().is_some_and(|name| is_word(name.as_bytes()) && holds(name))
+        || second.is_some_and(turns_to_number)
+        || first.iter().all(is_word)
+}
+
+fn delimiter(bytes: &[u8]) -> u8 {
+    const CANDIDATES: [u8; 3] = [b'\t', b';', b','];
+    let lines = delimiter_counts(bytes, &CANDIDATES);
+    let first = lines.first().copied().unwrap_or_default();
+    let steady = (0..3).find(|&c| first[c] > 0 && lines.iter().all(|line| line[c] == first[c]));
+    let frequent = (0..3).max_by_key(|&c| first[c]).unwrap_or(2);
+    CANDIDATES[steady.unwrap_or(frequent)]
+}
+
+/// How often each candidate stands outside quotes in each of the first ten lines that are not blank.
+fn delimiter_counts(bytes: &[u8], candidates: &[u8; 3]) -> Vec<[usize; 3]> {
+    const LINES: usize = 10;
+    let (mut lines, mut line, mut blank, mut in_quotes) = (vec![], [0; 3], true, false);
+    for &byte in bytes.iter().chain(b"\n") {
+        if byte == b'\n' && !in_quotes {
+            if !blank {
+                lines.push(line);
+            }
+            if lines.len() == LINES {
+                break;
+            }
+            (line, blank) = ([0; 3], true);
+            continue;
+        }
+        in_quotes ^= byte == b'"';
+        blank &= byte == b'\r';
+        if let Some(c) = candidates.iter().position(|&c| c == byte && !in_quotes) {
+            line[c] += 1;
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{Label, read::Wanted};
+
+    const CLASSES: Reading = Reading { format: None, wanted: Wanted::Classes, target_column: None, names: None, dim: None };
+
+    fn table(text: &str, how: &Reading) -> Read {
+        read(text.as_bytes(), "a.csv", how).unwrap()
+    }
+
+    fn refusal(text: &str, how: &Reading) -> String {
+        read(text.as_bytes(), "a.csv", how).unwrap_err().to_string()
+    }
+
+    fn labels(dataset: &Dataset) -> Vec<&str> {
+        let classes = dataset.classes().unwrap();
+        classes.codes.iter().map(|&c| classes.labels[c as usize].text()).collect()
+    }
+
+    fn names(names: &[&str]) -> Option<Vec<String>> {
+        Some(names.iter().map(|name| name.to_string()).collect())
+    }
+
+    #[test]
+    fn a_header_gives_the_names_and_the_last_column_is_the_target() {
+        let found = table("\u{feff}a, b ,species\r\n1,2.5,\"setosa, big\"\r\n\r\n-3e1, 4 ,virginica\r\n", &CLASSES);
+        assert_eq!(found.dataset.points.to_dense().values(), [1.0, 2.5, -30.0, 4.0]);
+        assert_eq!(found.dataset.names, names(&["a", "b"]));
+        assert_eq!(labels(&found.dataset), ["setosa, big", "virginica"]);
+        assert_eq!(found.notes, ["target: column 3, \"species\""]);
+    }
+
+    #[test]
+    fn headers_are_told_from_data() {
+        let cases = [
+            ("a,b\n1,2\n", true),
+            ("a,b\n", true),
+            ("color,size,class\nred,big,x\n", true),
+            (",a,t\n0,1,x\n", true),
+            ("0,1,t\n5,6,1\n", true),
+            ("1,2\n3,4\n", false),
+            ("5.1,3.5,setosa\n4.9,3.0,setosa\n", false),
+            ("5.1,3.5,setosa\n", false),
+            ("NA,2\n3,4\n", false),
+            ("1,inf,x\n2,3,y\n", false),
+        ];
+        for (text, expected) in cases {
+            let mut table = Table::new(text.as_bytes(), "a.csv");
+            let (first, second) = (table.next().unwrap().unwrap(), table.next().unwrap());
+            assert_eq!(is_header(&first, second.as_ref(), &CLASSES), expected, "{text:?}");
+        }
+        let numbers = "0,1\n5,6\n";
+        let named = Reading { names: names(&["1", "0"]), ..Reading::default() };
+        assert_eq!(table(numbers, &named).dataset.points.to_dense().values(), [6.0, 5.0]);
+        let mixed = table("0,1,t\n5,6,1\n", &CLASSES);
+        assert_eq!(mixed.notes[1], "the first row is taken as a header, though it has numbers");
+    }
+
+    #[test]
+    fn the_delimiter_is_found() {
+        let cases: [(&str, u8); 8] = [
+            ("a,b\n1,2", b','),
+            ("a;b\n1,5;2,5", b';'),
+            ("a\tb\n1\t2", b'\t'),
+            ("\"x;y\",b\n1,2", b','),
+            ("a;b,c\n1,2", b','),
+            ("a, b; c, d\n1,2,3", b','),
+            ("a\n1", b','),
+            ("", b','),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(delimiter(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_line_the_column_and_the_name() {
+        let cases = [
+            ("", ": the file is empty"),
+            ("\n\n", ": the file is empty"),
+            ("a,b,c\n1,2,3\n\n\n1,2\n", ", line 5: this row has 2 fields, but the first row has 3"),
+            ("a,b,c\n1,2,3\n7\n", ", line 3: this row has 1 field, but the first row has 3"),
+            (
+                "a,b\n1,x\nred,y\n",
+                ", line 3, column 1: the value \"red\" of \"a\" is not a number; encode categories as numbers, for instance 0 and 1",
+            ),
+            (
+                "1,2,x\n\"q\nq\",2,x\n",
+                ", line 2, column 1: the value \"q\\nq\" is not a number; encode categories as numbers, for instance 0 and 1",
+            ),
+            ("a;b\n1,5;2\n", ", line 2, column 1: the value \"1,5\" of \"a\" is not a number; write decimals with a point"),
+            ("a,b\n1,x\n\n,y\n", ", line 4, column 1: the value of \"a\" is missing; fill it in or leave the row out"),
+            ("a,b\n1,x\n?,y\n", ", line 3, column 1: the value of \"a\" is missing (?); fill it in or leave the row out"),
+            ("1,x\nNA,y\n", ", line 2, column 1: the value is missing (NA); fill it in or leave the row out"),
+            ("1,x\nnan,y\n", ", line 2, column 1: the value is missing (nan); fill it in or leave the row out"),
+            ("a,b\n1,x\n2,\n", ", line 3, column 2: the value of \"b\" is missing; fill it in or leave the row out"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(refusal(text, &CLASSES), format!("a.csv{expected}"));
+        }
+        let values = Reading { wanted: Wanted::Values, ..CLASSES };
+        assert_eq!(refusal("a,b\n1,2\n3,x\n", &values), "a.csv, line 3, column 2: the target \"x\" is not a number");
+        let latin = |bytes: &[u8]| read(bytes, "a.csv", &CLASSES).unwrap_err().to_string();
+        assert_eq!(latin(b"a,b\n1,\xe9\n"), "a.csv, line 2, column 2: the label is not valid UTF-8");
+        assert_eq!(latin(b"a,\xe9\n1,2\n"), "a.csv, line 1, column 2: the name of the column is not valid UTF-8");
+    }
+
+    #[test]
+    fn a_model_finds_its_columns_by_name() {
+        let how = Reading { names: names(&["a", "b"]), ..CLASSES };
+        let found = table("b,species,a\n1,x,2\n3,y,4\n", &how).dataset;
+        assert_eq!(found.points.to_dense().values(), [2.0, 1.0, 4.0, 3.0]);
+        assert_eq!((labels(&found), &found.names), (vec!["x", "y"], &how.names));
+        let unlabelled = table("b,a\n1,2\n", &how).dataset;
+        assert_eq!(unlabelled.target, Target::None);
+        let expected = "a.csv: there is no column \"a\", which the model needs; the columns are b, c";
+        assert_eq!(refusal("b,c\n1,2\n", &how), expected);
+    }
+
+    #[test]
+    fn without_a_header_a_model_counts_columns() {
+        let how = Reading { dim: Some(2), ..CLASSES };
+        assert_eq!(table("1,2\n3,4\n", &how).dataset.target, Target::None);
+        let labelled = table("1,2,x\n3,4,y\n", &how).dataset;
+        assert_eq!((labels(&labelled), labelled.dim()), (vec!["x", "y"], 2));
+        let expected = "a.csv: the model has 2 features: expected 2 columns, or one more for the target, found 4";
+        assert_eq!(refusal("1,2,3,4\n", &how), expected);
+    }
+
+    #[test]
+    fn the_target_column_is_found_by_name_or_number() {
+        let named = Reading { target_column: Some("0".into()), ..CLASSES };
+        assert_eq!(labels(&table("0,a\nx,1\n", &named).dataset), ["x"]);
+        let values = Reading { wanted: Wanted::Values, target_column: Some("1".into()), ..CLASSES };
+        let dataset = table("7,1\n8,2\n", &values).dataset;
+        assert_eq!(dataset.values().unwrap().values(), [7.0, 8.0]);
+        assert_eq!(dataset.points.to_dense().values(), [1.0, 2.0]);
+        assert_eq!(dataset.names, None);
+    }
+
+    #[test]
+    fn labels_print_as_they_came() {
+        let dataset = table("1,+1\n2,-1\n3,1.0\n", &CLASSES).dataset;
+        let texts: Vec<&str> = dataset.classes().unwrap().labels.iter().map(Label::text).collect();
+        assert_eq!(texts, ["-1", "+1"]);
+    }
+}

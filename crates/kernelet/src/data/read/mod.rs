@@ -1,0 +1,300 @@
+//! Readers: LIBSVM text, CSV, NumPy arrays and Parquet tables become data sets.
+//!
+//! The format is told by the extension or named by the caller; gzip is known by its first bytes. Every error says what is
+//! wrong and at which line and column. What a reader decides by itself, such as which column is the target, it says in
+//! [`Read::notes`].
+mod array;
+mod columns;
+mod csv;
+mod libsvm;
+mod npy;
+mod npz;
+mod source;
+mod targets;
+
+pub use array::{Array, Values};
+pub use npz::read_arrays;
+
+use super::Dataset;
+use crate::{
+    Error, Result,
+    linalg::{Matrix, Real},
+};
+
+/// The file formats that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A label and `index:value` pairs a line.
+    Libsvm,
+    /// A table of text: one row a line, fields between commas, semicolons or tabs.
+    Csv,
+    /// One NumPy array.
+    Npy,
+    /// Named NumPy arrays: `X`, `y` and optionally `sample_weight`.
+    Npz,
+    /// A Parquet table, with the cargo feature `parquet`.
+    Parquet,
+}
+
+impl Format {
+    /// All formats.
+    pub const ALL: [Format; 5] = [Format::Libsvm, Format::Csv, Format::Npy, Format::Npz, Format::Parquet];
+
+    /// The name by which users choose the format.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Libsvm => "libsvm",
+            Format::Csv => "csv",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Parquet => "parquet",
+        }
+    }
+
+    /// The format with this name.
+    pub fn named(name: &str) -> Result<Format> {
+        let found = Format::ALL.into_iter().find(|format| format.name() == name);
+        found.ok_or_else(|| Error::parameter("format", format!("{name:?}"), NAMES))
+    }
+
+    /// The format that the extension of `path` stands for; a trailing `.gz` does not count.
+    pub fn from_path(path: &str) -> Result<Format> {
+        let lower = path.to_ascii_lowercase();
+        let name = lower.rsplit(['/', '\\']).next().unwrap_or_default();
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        match extension {
+            Some("svm" | "libsvm" | "svmlight" | "txt") => Ok(Format::Libsvm),
+            Some("csv" | "tsv") => Ok(Format::Csv),
+            Some("npy") => Ok(Format::Npy),
+            Some("npz") => Ok(Format::Npz),
+            Some("parquet") => Ok(Format::Parquet),
+            _ => {
+                let what = extension.map_or("the name has no extension".into(), |e| format!("the extension .{e} is not known"));
+                let known = ".svm, .libsvm, .svmlight, .txt, .csv, .tsv, .npy, .npz and .parquet";
+                Err(Error::format(path, None, None, format!("{what}; known are {known}, or give the format with --format")))
+            }
+        }
+    }
+}
+
+const NAMES: &str = "libsvm, csv, npy, npz or parquet";
+
+/// What the target is to be read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Wanted {
+    /// No target is needed; one that is there is left out.
+    #[default]
+    Nothing,
+    /// Class labels.
+    Classes,
+    /// Real numbers.
+    Values,
+}
+
+/// How to read.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Reading {
+    /// The format; none: told by the extension.
+    pub format: Option<Format>,
+    /// What the target is to be read as.
+    pub wanted: Wanted,
+    /// The target's column in a table, by name or by number from 1; none: the last.
+    pub target_column: Option<String>,
+    /// The feature names of a model. Columns are matched by these, in any order, and the target may be absent.
+    pub names: Option<Vec<String>>,
+    /// The number of features of a model. Shorter LIBSVM rows are padded to it, and the target may be absent.
+    pub dim: Option<usize>,
+}
+
+impl Reading {
+    /// The number of features a model expects, if there is a model.
+    fn expected_dim(&self) -> Option<usize> {
+        self.names.as_ref().map(Vec::len).or(self.dim)
+    }
+}
+
+/// What was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read {
+    /// The data. Their numbers are not yet known to be finite; see [`Dataset::check`].
+    pub dataset: Dataset,
+    /// What the user should be told, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads a file, or standard input for `-`.
+pub fn read(path: &str, how: &Reading) -> Result<Read> {
+    if path != "-" {
+        return read_bytes(&source::load(path)?, path, how);
+    }
+    if how.format.is_none() {
+        let reason = format!("there is no extension that tells the format; give --format {NAMES}");
+        return Err(Error::format(source::STANDARD_INPUT, None, None, reason));
+    }
+    read_bytes(&source::load(path)?, source::STANDARD_INPUT, how)
+}
+
+/// Reads what is already in memory; `origin` names it in messages and gives the format where `how` does not.
+pub fn read_bytes(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
+    let format = how.format.map_or_else(|| Format::from_path(origin), Ok)?;
+    let bytes = source::unpacked(bytes, origin)?;
+    match format {
+        Format::Libsvm => libsvm::read(&bytes, origin, how),
+        Format::Npy => npy::read(&bytes, origin, how),
+        Format::Npz => npz::read(&bytes, origin, how),
+        Format::Csv => csv::read(&bytes, origin, how),
+        _ => Err(Error::data(format!("{origin}: the format {} cannot be read yet", format.name()))),
+    }
+}
+
+fn matrix<R: Real>(values: Vec<R>, rows: usize, cols: usize) -> Result<Matrix<R>> {
+    let found = values.len();
+    Matrix::new(values, rows, cols).ok_or(Error::Shape { what: "values", expected: rows.saturating_mul(cols), found })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::data::Target;
+
+    #[test]
+    fn the_extension_tells_the_format() {
+        let cases = [
+            ("a.svm", Format::Libsvm),
+            ("a.b.libsvm", Format::Libsvm),
+            ("dir.csv/a.svmlight", Format::Libsvm),
+            ("a.txt.gz", Format::Libsvm),
+            ("A.CSV", Format::Csv),
+            ("a.tsv", Format::Csv),
+            ("a.npy", Format::Npy),
+            ("a.npz", Format::Npz),
+            ("a.parquet", Format::Parquet),
+        ];
+        for (path, format) in cases {
+            assert_eq!(Format::from_path(path).unwrap(), format, "{path}");
+        }
+        let known = "known are .svm, .libsvm, .svmlight, .txt, .csv, .tsv, .npy, .npz and .parquet, or give the format with --format";
+        let unknown = Format::from_path("x/a.xls").unwrap_err().to_string();
+        assert_eq!(unknown, format!("x/a.xls: the extension .xls is not known; {known}"));
+        let none = Format::from_path("x.y/a9a").unwrap_err().to_string();
+        assert_eq!(none, format!("x.y/a9a: the name has no extension; {known}"));
+    }
+
+    #[test]
+    fn formats_have_names() {
+        for format in Format::ALL {
+            assert_eq!(Format::named(format.name()).unwrap(), format);
+        }
+        let text = Format::named("xls").unwrap_err().to_string();
+        assert_eq!(text, "format is \"xls\", but must be libsvm, csv, npy, npz or parquet");
+    }
+
+    #[test]
+    fn standard_input_needs_a_format() {
+        let text = read("-", &Reading::default()).unwrap_err().to_string();
+        let expected = "there is no extension that tells the format; give --format libsvm, csv, npy, npz or parquet";
+        assert_eq!(text, format!("standard input: {expected}"));
+    }
+
+    #[test]
+    fn files_are_read_packed_or_not() {
+        use std::io::Write;
+        let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
+        packed.write_all(b"1 1:2\n").unwrap();
+        let folder = fresh_folder();
+        for (name, bytes) in [("a.svm", b"1 1:2\n".to_vec()), ("b.svm", packed.finish().unwrap())] {
+            let path = folder.join(name);
+            std::fs::write(&path, bytes).unwrap();
+            let found = read(path.to_str().unwrap(), &Reading { wanted: Wanted::Values, ..Reading::default() }).unwrap();
+            assert_eq!(found.dataset.points.to_dense().values(), [2.0]);
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    fn fresh_folder() -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("kernelet-read-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    /// A good file of every format.
+    fn examples() -> Vec<(Format, Vec<u8>)> {
+        let numbers: Vec<u8> = (0..6).flat_map(|v| f64::from(v).to_le_bytes()).collect();
+        let points = npy::tests::written("<f8", true, "(3, 2)", &numbers);
+        let labels = npy::tests::written("<U1", false, "(3,)", &[97, 0, 0, 0, 98, 0, 0, 0, 97, 0, 0, 0]);
+        let weights = npy::tests::written("|u1", false, "(3,)", &[1, 2, 3]);
+        let arrays = [("X", points.clone()), ("y", labels), ("sample_weight", weights)];
+        vec![
+            (Format::Libsvm, b"+1 1:0.5 3:-2e-3 # x\n-1 qid:1 2:7\n+1\n".to_vec()),
+            (Format::Csv, b"a;\"b c\";t\n1;2;x\n3;4;\"y;z\"\n".to_vec()),
+            (Format::Npy, points),
+            (Format::Npz, npz::tests::zipped(&arrays, zip::CompressionMethod::Stored)),
+            (Format::Npz, npz::tests::zipped(&arrays, zip::CompressionMethod::Deflated)),
+        ]
+    }
+
+    fn readings() -> impl Strategy<Value = Reading> {
+        let wanted = prop_oneof![Just(Wanted::Nothing), Just(Wanted::Classes), Just(Wanted::Values)];
+        let named = proptest::option::of(prop_oneof![Just("1".to_string()), Just("t".into()), Just("99".into())]);
+        let names = proptest::option::of(Just(vec!["b c".to_string(), "a".into()]));
+        (wanted, named, names, proptest::option::of(0usize..5)).prop_map(|(wanted, target_column, names, dim)| Reading {
+            format: None,
+            wanted,
+            target_column,
+            names,
+            dim,
+        })
+    }
+
+    /// Reads, and checks what every reader promises: as many targets as rows.
+    fn read_and_check(bytes: &[u8], format: Format, how: &Reading) {
+        let Ok(read) = read_bytes(bytes, "a", &Reading { format: Some(format), ..how.clone() }) else { return };
+        let targets = match &read.dataset.target {
+            Target::None => read.dataset.len(),
+            Target::Classes(classes) => classes.codes.len(),
+            Target::Values(values) => values.rows(),
+        };
+        assert_eq!(targets, read.dataset.len());
+    }
+
+    #[test]
+    fn the_examples_are_good() {
+        for (format, bytes) in examples() {
+            let how = Reading { format: Some(format), wanted: Wanted::Classes, ..Reading::default() };
+            assert!(read_bytes(&bytes, "a", &how).unwrap().dataset.check().is_ok());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300), how in readings()) {
+            for (format, example) in examples() {
+                read_and_check(&bytes, format, &how);
+                let begun = [&example[..example.len() / 2], &bytes[..]].concat();
+                read_and_check(&begun, format, &how);
+            }
+        }
+
+        #[test]
+        fn random_text_never_panics(text in "[-+0-9.:;,# \t\r\n\"aeqid?]{0,200}", how in readings()) {
+            read_and_check(text.as_bytes(), Format::Libsvm, &how);
+            read_and_check(text.as_bytes(), Format::Csv, &how);
+        }
+
+        #[test]
+        fn good_files_with_bad_bytes_never_panic(
+            changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+            end in any::<proptest::sample::Index>(),
+            how in readings(),
+        ) {
+            for (format, mut bytes) in examples() {
+                changes.iter().for_each(|(at, byte)| *at.get_mut(&mut bytes) = *byte);
+                read_and_check(&bytes, format, &how);
+                read_and_check(&bytes[..end.index(bytes.len())], format, &how);
+            }
+        }
+    }
+}
