@@ -82,6 +82,11 @@ impl<'a> Watch<'a> {
         self
     }
 
+    /// A watch for a part of the work on another thread: it passes on the wish to stop, reports nothing and counts for itself.
+    pub fn silent(&self) -> Watch<'static> {
+        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0) }
+    }
+
     /// Tells the caller how far the work has come.
     pub fn report(&self, stage: &str, done: u64, total: Option<u64>, figure: Option<f64>) {
         if let Some(reporter) = &self.reporter {
@@ -120,6 +125,9 @@ mod tests {
         assert!(!watch.cancelled());
         flag.store(true, Ordering::Relaxed);
         assert!(watch.cancelled());
+        assert!(watch.silent().cancelled());
+        watch.silent().report("unseen", 1, None, None);
+        watch.silent().evaluated(100);
         watch.evaluated(7);
         watch.evaluated(5);
         assert_eq!(watch.evaluations(), 12);

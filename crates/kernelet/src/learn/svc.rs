@@ -151,7 +151,7 @@ impl Svc {
             cache_bytes: self.cache_bytes / threads,
             shrinking: self.shrinking,
         };
-        let quiet = Watch::none();
+        let quiet = watch.silent();
         let done = std::sync::atomic::AtomicU64::new(0);
         let solve = |pair: &Pair| {
             let rows = match &gram {
