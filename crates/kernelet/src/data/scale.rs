@@ -84,6 +84,11 @@ impl Scale {
         }
     }
 
+    /// One dense row scaled in place; a number that is not finite stays so.
+    pub fn apply_row(&self, row: &mut [f64]) {
+        row.iter_mut().enumerate().for_each(|(j, value)| *value = self.one(j, *value));
+    }
+
     fn scaled<R: Real>(&self, mut matrix: Matrix<R>) -> Matrix<R> {
         for i in 0..matrix.rows() {
             for (j, value) in matrix.row_mut(i).iter_mut().enumerate() {

@@ -48,7 +48,7 @@ pub fn symmetric(kernel: &Kernel, x: &Points) -> Matrix {
         let width = rows.end;
         let mut lower = std::mem::take(&mut scratch.lower);
         lower.resize(rows.len() * width, 0.0);
-        columns.fill_part(x, rows.clone(), width, &mut lower, scratch);
+        columns.fill_part(x, rows.clone(), 0..width, &mut lower, scratch);
         for (out, lower) in out.chunks_exact_mut(n).zip(lower.chunks_exact(width)) {
             out[..width].copy_from_slice(lower);
         }
@@ -149,23 +149,25 @@ impl Columns {
 
     /// Writes K(x, z) for rows `rows` of `x` and all vectors to `out`, row by row.
     pub fn fill(&self, x: &Points, rows: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
-        self.fill_part(x, rows, self.len, out, scratch);
+        self.fill_part(x, rows, 0..self.len, out, scratch);
     }
 
-    /// The same for the first `width` vectors.
-    fn fill_part(&self, x: &Points, rows: Range<usize>, width: usize, out: &mut [f64], scratch: &mut Scratch) {
+    /// The same for some of the vectors.
+    pub fn fill_part(&self, x: &Points, rows: Range<usize>, vectors: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
+        let (first, width) = (vectors.start, vectors.len());
         match (x, &self.storage) {
-            (Points::Sparse(x), Storage::Sparse { by_feature, norms, .. }) => {
+            (Points::Sparse(x), Storage::Sparse { rows: z, by_feature, norms }) => {
                 for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
                     out.fill(0.0);
                     let (columns, values) = x.row(i);
                     for (&c, &v) in columns.iter().zip(values).filter(|(c, _)| (**c as usize) < self.dim) {
-                        let (vectors, weights) = by_feature.row(c as usize);
-                        for (&j, &w) in vectors.iter().zip(weights).take_while(|(j, _)| (**j as usize) < width) {
-                            out[j as usize] += v * w;
+                        let (places, weights) = by_feature.row(c as usize);
+                        let from = places.partition_point(|&j| (j as usize) < first);
+                        for (&j, &w) in places[from..].iter().zip(&weights[from..]).take_while(|(j, _)| (**j as usize) < vectors.end) {
+                            out[j as usize - first] += v * w;
                         }
                     }
-                    self.finish(out, dot(values, values), norms, |j| sparse_distance(x.row(i), self.sparse_row(j)));
+                    self.finish(out, dot(values, values), &norms[first..], |j| sparse_distance(x.row(i), z.row(first + j)));
                 }
             }
             (Points::Sparse(x), Storage::Dense { by_feature, .. }) => {
@@ -174,11 +176,11 @@ impl Columns {
                     out.fill(0.0);
                     let (columns, values) = x.row(i);
                     for (&c, &v) in columns.iter().zip(values).filter(|(c, _)| (**c as usize) < self.dim) {
-                        let weights = &by_feature.features.row(c as usize)[..width];
+                        let weights = &by_feature.features.row(c as usize)[vectors.clone()];
                         out.iter_mut().zip(weights).for_each(|(out, w)| *out += v * w);
                     }
-                    let distance = |j| (0..self.dim).map(|k| by_feature.features.at(k, j)).collect::<Vec<f64>>();
-                    self.finish(out, dot(values, values), &by_feature.norms, |j| mixed_distance(x.row(i), &distance(j)));
+                    let vector = |j| (0..self.dim).map(|k| by_feature.features.at(k, first + j)).collect::<Vec<f64>>();
+                    self.finish(out, dot(values, values), &by_feature.norms[first..], |j| mixed_distance(x.row(i), &vector(j)));
                 }
             }
             (_, Storage::Sparse { rows: z, norms, .. }) => {
@@ -187,10 +189,10 @@ impl Columns {
                 for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
                     x.copy_rows(i..i + 1, self.dim, &mut row);
                     for (j, out) in out.iter_mut().enumerate() {
-                        let (columns, values) = z.row(j);
+                        let (columns, values) = z.row(first + j);
                         *out = columns.iter().zip(values).map(|(&c, v)| row[c as usize] * v).sum();
                     }
-                    self.finish(out, dot(&row, &row), norms, |j| mixed_distance(z.row(j), &row));
+                    self.finish(out, dot(&row, &row), &norms[first..], |j| mixed_distance(z.row(first + j), &row));
                 }
                 scratch.rows = row;
             }
@@ -201,11 +203,12 @@ impl Columns {
                 if self.argument == Argument::SquaredDistance {
                     buffer.chunks_exact_mut(self.dim.max(1)).for_each(|row| subtract(row, centre));
                 }
-                product_transposed(buffer, &z[..width * self.dim], self.dim, out);
+                let z = &z[first * self.dim..vectors.end * self.dim];
+                product_transposed(buffer, z, self.dim, out);
                 for (i, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
                     let row = &buffer[i * self.dim..(i + 1) * self.dim];
                     let distance = |j: usize| squared_distance(row, &z[j * self.dim..(j + 1) * self.dim]);
-                    self.finish(out, dot(row, row), norms, distance);
+                    self.finish(out, dot(row, row), &norms[first..], distance);
                 }
             }
         }
@@ -217,20 +220,13 @@ impl Columns {
             let close = simd::run(DistanceJob { out, norm, norms });
             if close {
                 for (j, u) in out.iter_mut().enumerate() {
-                    if *u < RECOMPUTE_BELOW * (norm + norms[j]) {
+                    if lost_digits(*u, norm + norms[j]) {
                         *u = distance(j);
                     }
                 }
             }
         }
         self.kernel.profile().values(out);
-    }
-
-    fn sparse_row(&self, j: usize) -> (&[u32], &[f64]) {
-        match &self.storage {
-            Storage::Sparse { rows, .. } => rows.row(j),
-            Storage::Dense { .. } => (&[], &[]),
-        }
     }
 
     fn by_feature(&self) -> ByFeature {
@@ -244,6 +240,12 @@ impl Columns {
         }
         ByFeature { features, norms }
     }
+}
+
+/// True also for NaN, which is what infinity less infinity leaves when squares overflow.
+#[inline(always)]
+fn lost_digits(distance: f64, sum: f64) -> bool {
+    distance.is_nan() || distance < RECOMPUTE_BELOW * sum
 }
 
 /// x.z becomes |x|^2 + |z|^2 - 2 x.z, never below 0; true when some distance has lost digits.
@@ -261,7 +263,7 @@ impl Job for DistanceJob<'_> {
         for (u, &norm) in self.out.iter_mut().zip(self.norms) {
             let sum = self.norm + norm;
             let distance = multiply_add::<FMA>(-2.0, *u, sum);
-            close |= distance < RECOMPUTE_BELOW * sum;
+            close |= lost_digits(distance, sum);
             *u = if distance < 0.0 { 0.0 } else { distance };
         }
         close

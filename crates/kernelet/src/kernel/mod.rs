@@ -5,6 +5,7 @@
 pub mod block;
 pub(crate) mod exp;
 mod exponential;
+pub(crate) mod fused;
 mod gaussian;
 mod inverse_multiquadric;
 mod linear;

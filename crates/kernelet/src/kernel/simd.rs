@@ -5,6 +5,8 @@
 //! source and the twin against which the others are tested ([`run_baseline`]).
 #![allow(unsafe_code)]
 
+use crate::linalg::Real;
+
 /// A loop worth compiling for several instruction sets.
 pub(crate) trait Job {
     /// What the loop gives back.
@@ -28,18 +30,15 @@ pub(crate) fn multiply_add_f32<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
 /// Runs the job with the widest instructions of this machine.
 #[inline]
 pub(crate) fn run<J: Job>(job: J) -> J::Output {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl") {
-            // SAFETY: the features that `run_avx512` is compiled for were just found on this machine.
-            return unsafe { run_avx512(job) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the features that `run_avx2` is compiled for were just found on this machine.
-            return unsafe { run_avx2(job) };
-        }
+    match Isa::detect() {
+        // SAFETY: the features that `run_avx512` is compiled for were just found on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512 => unsafe { run_avx512(job) },
+        // SAFETY: the features that `run_avx2` is compiled for were just found on this machine.
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2 => unsafe { run_avx2(job) },
+        _ => run_baseline(job),
     }
-    run_baseline(job)
 }
 
 /// Runs the job with the instructions that every machine of this architecture has.
@@ -59,3 +58,298 @@ fn run_avx512<J: Job>(job: J) -> J::Output {
 fn run_avx2<J: Job>(job: J) -> J::Output {
     job.run::<true>()
 }
+
+/// The instruction sets a machine may have, widest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isa {
+    /// 512-bit vectors.
+    Avx512,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// Arrays that the compiler turns into what the target has.
+    Portable,
+}
+
+impl Isa {
+    /// The widest set of this machine.
+    pub fn detect() -> Isa {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+            {
+                return Isa::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Isa::Avx2;
+            }
+        }
+        Isa::Portable
+    }
+
+    /// All sets of this machine, for tests that go through them.
+    #[cfg(test)]
+    pub fn available() -> Vec<Isa> {
+        match Isa::detect() {
+            Isa::Avx512 => vec![Isa::Avx512, Isa::Avx2, Isa::Portable],
+            Isa::Avx2 => vec![Isa::Avx2, Isa::Portable],
+            Isa::Portable => vec![Isa::Portable],
+        }
+    }
+}
+
+/// A vector register. Values of these types are only made inside [`run_vectors`], where the instructions are known to exist.
+pub(crate) trait Vector: Copy {
+    /// The numbers in it.
+    type Real: Real;
+    /// How many of them.
+    const WIDTH: usize;
+    /// The same number in every lane.
+    fn splat(x: Self::Real) -> Self;
+    /// The first lanes of a slice, which must be long enough.
+    fn load(from: &[Self::Real]) -> Self;
+    /// Writes the lanes to the front of a slice, which must be long enough.
+    fn store(self, to: &mut [Self::Real]);
+    /// Lane by lane.
+    fn add(self, other: Self) -> Self;
+    /// `self * factor + term`, lane by lane.
+    fn multiply_add(self, factor: Self, term: Self) -> Self;
+    /// 2 to the power of each lane; 0 far below zero, NaN stays NaN.
+    fn exp2(self) -> Self;
+}
+
+/// Work on vector registers: `ROWS` x `COLS` of them are held at once.
+pub(crate) trait VectorJob<R> {
+    /// The work. Mark the implementation, and all it calls, `#[inline(always)]`.
+    fn run<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(self);
+}
+
+/// Lanes of a vector of this many numbers, and vectors in one panel, for an instruction set.
+pub(crate) trait SimdReal: Real {
+    /// Runs the job with the registers of `isa`, which must be one that [`Isa::detect`] found or a narrower one.
+    fn run_vectors(isa: Isa, job: impl VectorJob<Self>);
+}
+
+/// Lanes of one register of this instruction set.
+pub(crate) fn width<R>(isa: Isa) -> usize {
+    let bytes = match isa {
+        Isa::Avx512 => 64,
+        Isa::Avx2 => 32,
+        Isa::Portable => 16,
+    };
+    bytes / size_of::<R>()
+}
+
+/// Registers side by side in a panel; the same for all instruction sets.
+pub(crate) const PANEL: usize = 3;
+
+/// 2^r on [-1/2, 1/2]: p(0) = 1, interpolated at Chebyshev nodes. Relative error 6e-16 (f64) and 5e-9 (f32).
+const POWER_F64: [f64; 11] = [
+    7.070977866508138556e-9,
+    1.020590541376559579e-7,
+    1.321545163322143437e-6,
+    1.52526729248507364e-5,
+    1.540353042477652759e-4,
+    1.333355820079459264e-3,
+    9.618129107618665571e-3,
+    5.550410866465167201e-2,
+    2.402265069591007614e-1,
+    6.93147180559946159e-1,
+    1.0,
+];
+const POWER_F32: [f32; 7] = [1.5453163e-4, 1.3390863e-3, 9.618_082_5e-3, 5.550_357e-2, 2.402_265_1e-1, 6.931_472e-1, 1.0];
+
+/// Arrays of lanes: the portable twin of the registers.
+macro_rules! portable {
+    ($real:ty, $width:literal, $power:ident, $signed:ty, $bits:ty, $least:literal, $bias:literal, $mantissa:literal) => {
+        impl Vector for [$real; $width] {
+            type Real = $real;
+            const WIDTH: usize = $width;
+            #[inline(always)]
+            fn splat(x: $real) -> Self {
+                [x; $width]
+            }
+            #[inline(always)]
+            fn load(from: &[$real]) -> Self {
+                let mut lanes = [0.0; $width];
+                lanes.copy_from_slice(&from[..$width]);
+                lanes
+            }
+            #[inline(always)]
+            fn store(self, to: &mut [$real]) {
+                to[..$width].copy_from_slice(&self);
+            }
+            #[inline(always)]
+            fn add(mut self, other: Self) -> Self {
+                for l in 0..$width {
+                    self[l] += other[l];
+                }
+                self
+            }
+            #[inline(always)]
+            fn multiply_add(mut self, factor: Self, term: Self) -> Self {
+                for l in 0..$width {
+                    self[l] =
+                        if cfg!(target_arch = "aarch64") { self[l].mul_add(factor[l], term[l]) } else { self[l] * factor[l] + term[l] };
+                }
+                self
+            }
+            #[inline(always)]
+            fn exp2(mut self) -> Self {
+                for l in 0..$width {
+                    let t = self[l];
+                    // A comparison with NaN is false, so NaN goes on to the polynomial and comes out as NaN.
+                    let clamped = if t < $least { $least } else { t };
+                    let k = clamped.round_ties_even();
+                    let r = clamped - k;
+                    let p = $power[1..].iter().fold($power[0], |p, c| p * r + c);
+                    let power = <$real>::from_bits(((k as $signed).wrapping_add($bias) as $bits) << $mantissa);
+                    self[l] = if t < $least { 0.0 } else { p * power };
+                }
+                self
+            }
+        }
+    };
+}
+portable!(f64, 2, POWER_F64, i64, u64, -1022.0, 1023, 52);
+portable!(f32, 4, POWER_F32, i32, u32, -126.0, 127, 23);
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    //! The registers of AVX-512 and AVX2. Every call of an intrinsic is sound because these types are only used inside functions
+    //! compiled for their instruction set, which `run_vectors` calls only where it exists; loads and stores check the length first.
+    use super::*;
+    use std::arch::x86_64::*;
+
+    macro_rules! register {
+        ($vector:ty, $real:ty, $width:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $exp2:ident) => {
+            impl Vector for $vector {
+                type Real = $real;
+                const WIDTH: usize = $width;
+                #[inline(always)]
+                fn splat(x: $real) -> Self {
+                    // SAFETY: see the module's page.
+                    unsafe { $splat(x) }
+                }
+                #[inline(always)]
+                fn load(from: &[$real]) -> Self {
+                    assert!(from.len() >= $width);
+                    // SAFETY: see the module's page; the slice is long enough.
+                    unsafe { $load(from.as_ptr()) }
+                }
+                #[inline(always)]
+                fn store(self, to: &mut [$real]) {
+                    assert!(to.len() >= $width);
+                    // SAFETY: see the module's page; the slice is long enough.
+                    unsafe { $store(to.as_mut_ptr(), self) }
+                }
+                #[inline(always)]
+                fn add(self, other: Self) -> Self {
+                    // SAFETY: see the module's page.
+                    unsafe { $add(self, other) }
+                }
+                #[inline(always)]
+                fn multiply_add(self, factor: Self, term: Self) -> Self {
+                    // SAFETY: see the module's page.
+                    unsafe { $fma(self, factor, term) }
+                }
+                #[inline(always)]
+                fn exp2(self) -> Self {
+                    // SAFETY: see the module's page.
+                    unsafe { $exp2(self) }
+                }
+            }
+        };
+    }
+
+    /// The polynomial for 2^r.
+    #[inline(always)]
+    fn power<V: Vector>(r: V, coefficients: &[V::Real]) -> V {
+        coefficients[1..].iter().fold(V::splat(coefficients[0]), |p, c| p.multiply_add(r, V::splat(*c)))
+    }
+
+    #[inline(always)]
+    unsafe fn exp2_512d(t: __m512d) -> __m512d {
+        unsafe {
+            let k = _mm512_roundscale_pd::<8>(t);
+            _mm512_scalef_pd(power(_mm512_sub_pd(t, k), &POWER_F64), k)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn exp2_512(t: __m512) -> __m512 {
+        unsafe {
+            let k = _mm512_roundscale_ps::<8>(t);
+            _mm512_scalef_ps(power(_mm512_sub_ps(t, k), &POWER_F32), k)
+        }
+    }
+
+    // For AVX2: `max` returns its second operand when either is NaN, and the comparison "not less than" is true for NaN, so NaN stays.
+    #[inline(always)]
+    unsafe fn exp2_256d(t: __m256d) -> __m256d {
+        unsafe {
+            let least = _mm256_set1_pd(-1022.0);
+            let clamped = _mm256_max_pd(least, t);
+            let round = _mm256_set1_pd(6755399441055744.0);
+            let shifted = _mm256_add_pd(clamped, round);
+            let r = _mm256_sub_pd(clamped, _mm256_sub_pd(shifted, round));
+            let exponent = _mm256_slli_epi64::<52>(_mm256_castpd_si256(shifted));
+            let result = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(power(r, &POWER_F64)), exponent));
+            // Integers added to the bits of a NaN may leave any number: NaN is put back.
+            let result = _mm256_blendv_pd(result, t, _mm256_cmp_pd::<_CMP_UNORD_Q>(t, t));
+            _mm256_and_pd(result, _mm256_cmp_pd::<_CMP_NLT_UQ>(t, least))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn exp2_256(t: __m256) -> __m256 {
+        unsafe {
+            let least = _mm256_set1_ps(-126.0);
+            let clamped = _mm256_max_ps(least, t);
+            let round = _mm256_set1_ps(12582912.0);
+            let shifted = _mm256_add_ps(clamped, round);
+            let r = _mm256_sub_ps(clamped, _mm256_sub_ps(shifted, round));
+            let exponent = _mm256_slli_epi32::<23>(_mm256_castps_si256(shifted));
+            let result = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(power(r, &POWER_F32)), exponent));
+            let result = _mm256_blendv_ps(result, t, _mm256_cmp_ps::<_CMP_UNORD_Q>(t, t));
+            _mm256_and_ps(result, _mm256_cmp_ps::<_CMP_NLT_UQ>(t, least))
+        }
+    }
+
+    register!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_fmadd_pd, exp2_512d);
+    register!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps, exp2_512);
+    register!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd, exp2_256d);
+    register!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps, exp2_256);
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma,avx2")]
+    pub(super) fn wide<V: Vector>(job: impl VectorJob<V::Real>) {
+        job.run::<V, 8, PANEL>();
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn narrow<V: Vector>(job: impl VectorJob<V::Real>) {
+        job.run::<V, 4, PANEL>();
+    }
+}
+
+macro_rules! simd_real {
+    ($real:ty, $wide:ident, $narrow:ident, $portable:ty) => {
+        impl SimdReal for $real {
+            fn run_vectors(isa: Isa, job: impl VectorJob<Self>) {
+                match isa {
+                    // SAFETY: `Isa::detect` found the features that these functions are compiled for.
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => unsafe { x86::wide::<std::arch::x86_64::$wide>(job) },
+                    // SAFETY: as above.
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => unsafe { x86::narrow::<std::arch::x86_64::$narrow>(job) },
+                    _ => job.run::<$portable, 4, PANEL>(),
+                }
+            }
+        }
+    };
+}
+simd_real!(f64, __m512d, __m256d, [f64; 2]);
+simd_real!(f32, __m512, __m256, [f32; 4]);

@@ -5,7 +5,7 @@ mod product;
 
 pub use cholesky::Cholesky;
 pub use matrix::Matrix;
-pub use product::{add_product, product_transposed};
+pub use product::{Product, product_transposed};
 
 /// The two number types in which points are stored and machines predict.
 pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {
@@ -13,6 +13,8 @@ pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 's
     fn from_f64(value: f64) -> Self;
     /// The same number in double precision.
     fn to_f64(self) -> f64;
+    /// Adds a matrix product to `out`, on one thread.
+    fn add_product(product: Product<Self>, out: &mut [Self]);
 }
 
 impl Real for f64 {
@@ -22,6 +24,9 @@ impl Real for f64 {
     fn to_f64(self) -> f64 {
         self
     }
+    fn add_product(product: Product<Self>, out: &mut [Self]) {
+        product.add_to(1.0, out);
+    }
 }
 
 impl Real for f32 {
@@ -30,6 +35,9 @@ impl Real for f32 {
     }
     fn to_f64(self) -> f64 {
         self.into()
+    }
+    fn add_product(product: Product<Self>, out: &mut [Self]) {
+        product.add_to(1.0, out);
     }
 }
 

@@ -1,5 +1,5 @@
 //! Matrix products on slices in row order.
-use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul};
+use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, traits::ComplexField};
 
 /// `out = x z'` for `x` of `n` rows and `z` of `m` rows, both of `dim` columns; `out` is n x m. One thread.
 pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
@@ -13,15 +13,32 @@ pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
     matmul(MatMut::from_row_major_slice_mut(out, n, m), Accum::Replace, x, z.transpose(), 1.0, Par::Seq);
 }
 
-/// `out += a b` for `a` of n x m and `b` of m x q, all in row order. One thread.
-pub fn add_product(a: &[f64], b: &[f64], m: usize, q: usize, out: &mut [f64]) {
-    if m == 0 || q == 0 || a.is_empty() {
-        return;
+/// A product `a b` of matrices in row order: `a` has rows of `inner` numbers that begin `stride` apart, `b` has `inner` rows of `cols`.
+#[derive(Clone, Copy, Debug)]
+pub struct Product<'a, R> {
+    /// The left factor.
+    pub a: &'a [R],
+    /// How far apart the rows of `a` begin.
+    pub stride: usize,
+    /// Columns of `a`, rows of `b`.
+    pub inner: usize,
+    /// The right factor.
+    pub b: &'a [R],
+    /// Columns of `b`.
+    pub cols: usize,
+}
+
+impl<R: ComplexField> Product<'_, R> {
+    /// `out += a b`. One thread.
+    pub(super) fn add_to(self, one: R, out: &mut [R]) {
+        if self.inner == 0 || self.cols == 0 || out.is_empty() {
+            return;
+        }
+        let n = out.len() / self.cols;
+        let a = MatRef::from_row_major_slice_with_stride(self.a, n, self.inner, self.stride);
+        let b = MatRef::from_row_major_slice(self.b, self.inner, self.cols);
+        matmul(MatMut::from_row_major_slice_mut(out, n, self.cols), Accum::Add, a, b, one, Par::Seq);
     }
-    let n = a.len() / m;
-    let a = MatRef::from_row_major_slice(a, n, m);
-    let b = MatRef::from_row_major_slice(b, m, q);
-    matmul(MatMut::from_row_major_slice_mut(out, n, q), Accum::Add, a, b, 1.0, Par::Seq);
 }
 
 #[cfg(test)]
@@ -40,11 +57,12 @@ mod tests {
                 assert!((out[i * 7 + j] - want).abs() < 1e-14);
             }
         }
+        // The first two columns of x, whose rows begin three apart.
         let mut sum = vec![1.0; 5 * 2];
-        add_product(&x, &z[..6], 3, 2, &mut sum);
+        Product { a: &x, stride: 3, inner: 2, b: &z[..4], cols: 2 }.add_to(1.0, &mut sum);
         for i in 0..5 {
             for j in 0..2 {
-                let want: f64 = 1.0 + (0..3).map(|k| x[i * 3 + k] * z[k * 2 + j]).sum::<f64>();
+                let want: f64 = 1.0 + (0..2).map(|k| x[i * 3 + k] * z[k * 2 + j]).sum::<f64>();
                 assert!((sum[i * 2 + j] - want).abs() < 1e-14);
             }
         }

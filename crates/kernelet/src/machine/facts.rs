@@ -1,6 +1,9 @@
 //! What is known about how a machine came to be.
 use serde::{Deserialize, Serialize};
 
+use super::Decision;
+use crate::{Error, Result};
+
 /// How a machine was trained; every part may be unknown.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
@@ -23,6 +26,20 @@ pub struct Facts {
     pub objective: Option<f64>,
 }
 
+impl Facts {
+    /// Checks that every number is finite.
+    pub fn check(&self) -> Result<()> {
+        let numbers = [("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda), ("objective", self.objective)];
+        let weights = self.class_weights.iter().flatten().map(|&weight| ("a class weight", Some(weight)));
+        for (name, value) in numbers.into_iter().chain(weights) {
+            if let Some(value) = value.filter(|value| !value.is_finite()) {
+                return Err(Error::parameter(name, value, "a finite number"));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// How outputs become probabilities, as LIBSVM files store it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -40,4 +57,53 @@ pub enum Calibration {
         /// The ten outputs.
         marks: Vec<f64>,
     },
+}
+
+impl Calibration {
+    /// Checks that there are as many numbers as a machine with this rule and this many outputs needs, all of them finite.
+    pub fn check(&self, decision: &Decision, outputs: usize) -> Result<()> {
+        let (counts_fit, numbers) = match self {
+            Calibration::Sigmoid { a, b } => {
+                let offsets = if *decision == Decision::Values { 0 } else { outputs };
+                (a.len() == outputs && b.len() == offsets, [&a[..], &b[..]])
+            }
+            Calibration::Marks { marks } => (marks.len() == 10 && *decision == Decision::Novelty, [&marks[..], &[]]),
+        };
+        if !counts_fit {
+            return Err(Error::data("the numbers for probabilities do not fit the machine's outputs"));
+        }
+        match numbers.into_iter().flatten().find(|value| !value.is_finite()) {
+            None => Ok(()),
+            Some(value) => Err(Error::parameter("a number for probabilities", value, "a finite number")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_that_are_not_finite_are_refused() {
+        assert!(Facts { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Facts::default() }.check().is_ok());
+        let bad =
+            [Facts { nu: Some(f64::NAN), ..Facts::default() }, Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() }];
+        for facts in bad {
+            assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));
+        }
+    }
+
+    #[test]
+    fn a_calibration_must_fit_the_outputs() {
+        let votes = Decision::Votes { labels: vec![] };
+        let sigmoid = |a: usize, b: usize| Calibration::Sigmoid { a: vec![1.0; a], b: vec![1.0; b] };
+        assert!(sigmoid(3, 3).check(&votes, 3).is_ok());
+        assert!(sigmoid(3, 0).check(&votes, 3).is_err());
+        assert!(sigmoid(1, 0).check(&Decision::Values, 1).is_ok());
+        assert!(sigmoid(1, 1).check(&Decision::Values, 1).is_err());
+        let marks = Calibration::Marks { marks: vec![0.0; 10] };
+        assert!(marks.check(&Decision::Novelty, 1).is_ok() && marks.check(&Decision::Values, 1).is_err());
+        let nan = Calibration::Sigmoid { a: vec![f64::NAN], b: vec![] };
+        assert!(nan.check(&Decision::Values, 1).is_err());
+    }
 }

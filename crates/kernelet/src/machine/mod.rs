@@ -1,10 +1,12 @@
 //! What is a trained kernel machine, and how does it predict?
 mod decision;
+mod evaluator;
 mod expansion;
 mod facts;
 mod predict;
 
 pub use decision::Decision;
+pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
 pub use facts::{Calibration, Facts};
 pub use predict::{Prediction, Predictor};
@@ -53,6 +55,9 @@ impl Machine {
             true => Ok(()),
             false => Err(Error::Shape { what, expected, found }),
         };
+        if self.outputs() == 0 {
+            return Err(Error::data("the machine has no outputs"));
+        }
         same("offsets of the machine", self.outputs(), self.offsets.len())?;
         if let Some(outputs) = self.decision.outputs() {
             same("outputs for the machine's labels", outputs, self.outputs())?;
@@ -61,11 +66,23 @@ impl Machine {
             return Err(Error::NotFinite { what: "an offset", row: 0, column: k, value: self.offsets[k] });
         }
         if let Some(scale) = &self.scale {
+            let shift = scale.shift.as_deref().unwrap_or_default();
             same("columns of the machine's scaling", self.dim(), scale.dim())?;
+            if scale.shift.is_some() {
+                same("shifts of the machine's scaling", self.dim(), shift.len())?;
+            }
+            for values in [shift, &scale.factor[..]] {
+                if let Some(column) = values.iter().position(|v| !v.is_finite()) {
+                    return Err(Error::NotFinite { what: "a number of the scaling", row: 0, column, value: values[column] });
+                }
+            }
         }
         if let Some(names) = &self.names {
             same("feature names of the machine", self.dim(), names.len())?;
         }
-        Ok(())
+        if let Some(calibration) = &self.calibration {
+            calibration.check(&self.decision, self.outputs())?;
+        }
+        self.facts.check()
     }
 }

@@ -1,0 +1,22 @@
+# Targets explain themselves: `make` lists them.
+.DEFAULT_GOAL := help
+.PHONY: help test lint demo bench bench-peers doc
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: lint ## format, lints and all tests; needs nothing but Rust
+	cargo test --workspace --quiet
+
+lint: ## formatting and lints, warnings denied
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+demo: ## train the built-in digits and print what came out
+	cargo run --release -- demo
+
+bench: ## micro-benchmarks of kernels and readers
+	cargo bench -p kernelet
+
+doc: ## the library's documentation, warnings denied
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -1,0 +1,180 @@
+//! Writing files so that nobody ever sees half of one: into a temporary file beside the target, which then takes the target's place.
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufWriter, ErrorKind, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use crate::{Error, Result};
+
+/// Writes a file whole or not at all. `write` fills a temporary file in the target's directory, which is flushed, synced and renamed
+/// over the target; after any error the old file, if there was one, is untouched and the temporary file is gone.
+///
+/// A link is followed, an existing file keeps its permissions, and a device or pipe (`/dev/stdout`) is written to directly.
+pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let path = path.as_ref();
+    let failed = |source| Error::io(path, source);
+    let there = fs::metadata(path).ok();
+    if path.file_name().is_none() || there.as_ref().is_some_and(|there| there.is_dir()) {
+        return Err(failed(ErrorKind::IsADirectory.into()));
+    }
+    if there.as_ref().is_some_and(|there| !there.is_file()) {
+        return write_directly(path, write).map_err(|source| failed(in_words(source)));
+    }
+    let permissions = there.map(|there| there.permissions());
+    if permissions.as_ref().is_some_and(|permissions| permissions.readonly()) {
+        return Err(failed(io::Error::other("the file is read-only")));
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (mut temporary, file) = Temporary::create(directory).map_err(|source| failed(of_directory(directory, source)))?;
+    fill(file, write).map_err(|source| failed(in_words(source)))?;
+    if let Some(permissions) = permissions {
+        fs::set_permissions(&temporary.path, permissions).map_err(failed)?;
+    }
+    fs::rename(&temporary.path, &target).map_err(|source| failed(in_words(source)))?;
+    temporary.renamed = true;
+    Ok(())
+}
+
+fn write_directly(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+    write(&mut writer)?;
+    writer.flush()
+}
+
+fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut writer = BufWriter::new(file);
+    write(&mut writer)?;
+    writer.into_inner().map_err(|error| error.into_error())?.sync_all()
+}
+
+/// A file that is removed when dropped, unless it was renamed.
+struct Temporary {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl Temporary {
+    /// A new file with a name nobody has; names left behind by a killed process are passed over.
+    fn create(directory: &Path) -> io::Result<(Self, File)> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let name = format!(".kernelet-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            let path = directory.join(name);
+            match OpenOptions::new().write(true).create_new(true).open(&path) {
+                Ok(file) => return Ok((Temporary { path, renamed: false }, file)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.renamed {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// What the system says about a full disk, in words.
+fn in_words(source: io::Error) -> io::Error {
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => io::Error::other("there is no space left on the disk"),
+        _ => source,
+    }
+}
+
+/// Why a directory takes no new file, in words.
+fn of_directory(directory: &Path, source: io::Error) -> io::Error {
+    let name = directory.display();
+    match source.kind() {
+        ErrorKind::NotFound => io::Error::other(format!("the directory {name} does not exist")),
+        ErrorKind::NotADirectory => io::Error::other(format!("{name} is not a directory")),
+        ErrorKind::PermissionDenied => io::Error::other(format!("no permission to write in the directory {name}")),
+        ErrorKind::ReadOnlyFilesystem => io::Error::other(format!("the directory {name} is on a read-only file system")),
+        _ => in_words(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty directory of this test's own.
+    fn directory(name: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("kernelet-file-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        path
+    }
+
+    fn entries(directory: &Path) -> usize {
+        fs::read_dir(directory).unwrap().count()
+    }
+
+    #[test]
+    fn a_new_file_appears_and_an_old_one_is_replaced() {
+        let directory = directory("replace");
+        let path = directory.join("a");
+        for text in ["long enough", "short"] {
+            write_atomically(&path, |w| w.write_all(text.as_bytes())).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+        }
+        assert_eq!(entries(&directory), 1);
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn after_an_error_the_old_file_is_untouched_and_nothing_is_left_behind() {
+        let directory = directory("error");
+        let path = directory.join("a");
+        write_atomically(&path, |w| w.write_all(b"old")).unwrap();
+        let error = write_atomically(&path, |w| w.write_all(b"new").and(Err(ErrorKind::StorageFull.into()))).unwrap_err();
+        assert_eq!(error.to_string(), format!("{}: there is no space left on the disk", path.display()));
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), entries(&directory)), ("old", 1));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn targets_that_cannot_be_written_are_refused_in_words() {
+        let directory = directory("refuse");
+        let refuse = |path: &Path| write_atomically(path, |_| Ok(())).unwrap_err().to_string();
+        assert_eq!(refuse(&directory), format!("{}: this is a directory, not a file", directory.display()));
+        let missing = directory.join("missing");
+        let path = missing.join("a");
+        assert_eq!(refuse(&path), format!("{}: the directory {} does not exist", path.display(), missing.display()));
+        let path = directory.join("a");
+        write_atomically(&path, |_| Ok(())).unwrap();
+        assert!(refuse(&path.join("b")).ends_with("is not a directory"));
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        assert!(refuse(&path).ends_with("the file is read-only"));
+        assert!(refuse(Path::new("")).contains("directory"));
+        let denied = of_directory(&directory, ErrorKind::PermissionDenied.into()).to_string();
+        assert_eq!(denied, format!("no permission to write in the directory {}", directory.display()));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_permissions_kept_and_devices_written_to() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let directory = directory("unix");
+        let (path, link) = (directory.join("a"), directory.join("link"));
+        write_atomically(&path, |_| Ok(())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        symlink(&path, &link).unwrap();
+        write_atomically(&link, |w| w.write_all(b"through")).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "through");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        write_atomically("/dev/null", |w| w.write_all(b"gone")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        fs::remove_dir_all(directory).unwrap();
+    }
+}

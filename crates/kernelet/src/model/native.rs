@@ -1,0 +1,319 @@
+//! The native model file: a safetensors file with the arrays, and in its metadata one entry `kernelet` with everything else as JSON.
+//!
+//! Nothing is lost: a machine that is saved and loaded is the same to the last bit, and the same machine gives the same bytes.
+//! The format is described for readers in other languages in `docs/model-format.md`; golden files keep every version readable.
+use std::collections::HashMap;
+
+use safetensors::Dtype;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    arrays::{Array, Arrays},
+    in_file,
+};
+use crate::{
+    Error, Result,
+    data::{Csr, Points, Scale},
+    kernel::Kernel,
+    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+};
+
+/// The version written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
+const FORMAT: &str = "kernelet-model";
+const SPARSE: [&str; 3] = ["vectors.starts", "vectors.columns", "vectors.values"];
+const ARRAYS: [&str; 8] = ["vectors", SPARSE[0], SPARSE[1], SPARSE[2], "coefficients", "offsets", "scale.shift", "scale.factor"];
+
+/// The JSON text of the metadata entry `kernelet`.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    format: String,
+    version: u32,
+    program: String,
+    kernel: Kernel,
+    decision: Decision,
+    /// Number of features of sparse vectors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dim: Option<u32>,
+    /// First vector of each class, and the number of vectors, for one-vs-one coefficients.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    starts: Option<Vec<usize>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    names: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calibration: Option<Calibration>,
+    #[serde(default)]
+    facts: Facts,
+}
+
+/// What tells a description of any version apart.
+#[derive(Deserialize)]
+struct Tag {
+    format: String,
+    version: u64,
+}
+
+/// The content of a model file. A machine that fails [`Machine::check`] is refused, so that no file ever holds NaN.
+pub fn to_bytes(machine: &Machine) -> Result<Vec<u8>> {
+    machine.check()?;
+    let not_written = |reason: String| Error::data(format!("the machine cannot be written: {reason}"));
+    let json = serde_json::to_string(&describe(machine)?).map_err(|error| not_written(error.to_string()))?;
+    let metadata = HashMap::from([("kernelet".to_string(), json)]);
+    safetensors::serialize(arrays_of(machine), Some(metadata)).map_err(|error| not_written(error.to_string()))
+}
+
+/// The machine in the content of a model file; `origin` names the file in errors.
+pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
+    let arrays = Arrays::open(bytes, origin)?;
+    let description = read_description(&arrays)?;
+    check_names(&arrays)?;
+    let vectors = read_vectors(&arrays, description.dim)?;
+    let values = arrays.matrix("coefficients")?;
+    let coefficients = match description.starts {
+        None => Coefficients::Dense(values),
+        Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
+    };
+    let machine = Machine {
+        expansion: Expansion { kernel: description.kernel, vectors, coefficients },
+        offsets: arrays.list("offsets")?,
+        decision: description.decision,
+        scale: read_scale(&arrays)?,
+        names: description.names,
+        calibration: description.calibration,
+        facts: description.facts,
+    };
+    machine.check().map_err(|error| in_file(origin, error))?;
+    Ok(machine)
+}
+
+fn describe(machine: &Machine) -> Result<Description> {
+    let Expansion { kernel, vectors, coefficients } = &machine.expansion;
+    Ok(Description {
+        format: FORMAT.into(),
+        version: VERSION,
+        program: concat!("kernelet ", env!("CARGO_PKG_VERSION")).into(),
+        kernel: kernel.clone(),
+        decision: machine.decision.clone(),
+        dim: if vectors.is_sparse() { Some(width(vectors.dim())?) } else { None },
+        starts: match coefficients {
+            Coefficients::Dense(_) => None,
+            Coefficients::Pairwise(pairwise) => Some(pairwise.starts.clone()),
+        },
+        names: machine.names.clone(),
+        calibration: machine.calibration.clone(),
+        facts: machine.facts.clone(),
+    })
+}
+
+fn arrays_of(machine: &Machine) -> Vec<(&'static str, Array)> {
+    let mut arrays = match &machine.expansion.vectors {
+        Points::F64(matrix) => vec![("vectors", Array::matrix(matrix))],
+        Points::F32(matrix) => vec![("vectors", Array::matrix(matrix))],
+        Points::Sparse(rows) => {
+            let (starts, columns, values) = rows.parts();
+            vec![
+                ("vectors.starts", Array::list(starts)),
+                ("vectors.columns", Array::list(columns)),
+                ("vectors.values", Array::list(values)),
+            ]
+        }
+    };
+    arrays.push(("coefficients", Array::matrix(machine.expansion.coefficients.stored())));
+    arrays.push(("offsets", Array::list(&machine.offsets)));
+    if let Some(scale) = &machine.scale {
+        arrays.push(("scale.factor", Array::list(&scale.factor)));
+        arrays.extend(scale.shift.as_ref().map(|shift| ("scale.shift", Array::list(shift))));
+    }
+    arrays
+}
+
+fn width(dim: usize) -> Result<u32> {
+    u32::try_from(dim).map_err(|_| Error::parameter("the number of features", dim, format!("at most {}", u32::MAX)))
+}
+
+fn read_description(arrays: &Arrays) -> Result<Description> {
+    let text = arrays.entry("kernelet");
+    let text =
+        text.ok_or_else(|| arrays.bad("this is a safetensors file, but not a kernelet model: its metadata have no entry `kernelet`"))?;
+    let not_understood = |error| arrays.bad(format!("the entry `kernelet` is not understood: {error}"));
+    let tag: Tag = serde_json::from_str(text).map_err(not_understood)?;
+    if tag.format != FORMAT {
+        return Err(arrays.bad(format!("the entry `kernelet` has the format {:?}, but must have {FORMAT:?}", tag.format)));
+    }
+    if tag.version > VERSION.into() {
+        let found = u32::try_from(tag.version).unwrap_or(u32::MAX);
+        return Err(Error::Version { path: arrays.origin.into(), found, newest: VERSION });
+    }
+    if tag.version == 0 {
+        return Err(arrays.bad("the format version is 0, but versions count from 1"));
+    }
+    serde_json::from_str(text).map_err(not_understood)
+}
+
+/// Refuses arrays that no machine has, so that nothing in a file is passed over in silence.
+fn check_names(arrays: &Arrays) -> Result<()> {
+    match arrays.names().into_iter().find(|name| !ARRAYS.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(arrays.bad(format!("the array `{name}` is not part of a kernelet model"))),
+    }
+}
+
+fn read_vectors(arrays: &Arrays, dim: Option<u32>) -> Result<Points> {
+    let sparse = dim.is_some() || SPARSE.iter().any(|name| arrays.dtype(name).is_some());
+    let vectors = match (arrays.dtype("vectors"), sparse) {
+        (Some(_), true) => return Err(arrays.bad("the vectors are given both dense and sparse")),
+        (Some(Dtype::F32), false) => Points::F32(arrays.matrix("vectors")?),
+        (_, false) => Points::F64(arrays.matrix("vectors")?),
+        (None, true) => {
+            let dim = dim.ok_or_else(|| arrays.bad("the vectors are sparse, but the entry `kernelet` has no `dim`"))?;
+            let rows = Csr::new(arrays.list(SPARSE[0])?, arrays.list(SPARSE[1])?, arrays.list(SPARSE[2])?, dim as usize);
+            Points::Sparse(rows.map_err(|error| in_file(arrays.origin, error))?)
+        }
+    };
+    width(vectors.dim()).map_err(|error| in_file(arrays.origin, error))?;
+    Ok(vectors)
+}
+
+fn read_scale(arrays: &Arrays) -> Result<Option<Scale>> {
+    let shift = arrays.dtype("scale.shift").map(|_| arrays.list("scale.shift")).transpose()?;
+    match shift.is_some() || arrays.dtype("scale.factor").is_some() {
+        true => Ok(Some(Scale { shift, factor: arrays.list("scale.factor")? })),
+        false => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{data::Label, linalg::Matrix};
+
+    /// A machine that uses every part of the format: one-vs-one, sparse vectors, scaling, names, probabilities, facts.
+    fn full() -> Machine {
+        let vectors = Csr::new(vec![0, 2, 2, 3], vec![0, 4, 2], vec![0.1, -0.0, 1e-300], 5).unwrap();
+        let values = Matrix::from_fn(3, 2, |i, j| (i as f64 - 0.3) / (j as f64 + 0.7));
+        Machine {
+            expansion: Expansion {
+                kernel: Kernel::named("polynomial", 0.1 + 0.2, 3, -1.0 / 3.0).unwrap(),
+                vectors: vectors.into(),
+                coefficients: Coefficients::Pairwise(Pairwise { starts: vec![0, 1, 1, 3], values }),
+            },
+            offsets: vec![-0.0, 0.1, 1e22],
+            decision: Decision::Votes { labels: ["+1", "zwei", "3.0"].map(Label::new).to_vec() },
+            scale: Some(Scale { shift: Some(vec![0.1; 5]), factor: vec![3.0; 5] }),
+            names: Some(["a", "b\"", "ü", "", "e"].map(String::from).to_vec()),
+            calibration: Some(Calibration::Sigmoid { a: vec![-1.5, 0.1, 0.3], b: vec![0.7; 3] }),
+            facts: Facts { learner: Some("svc".into()), c: Some(0.1), class_weights: Some(vec![1.0, 2.0, 0.3]), ..Facts::default() },
+        }
+    }
+
+    fn dense(vectors: impl Into<Points>) -> Machine {
+        let vectors = vectors.into();
+        let coefficients = Coefficients::Dense(Matrix::from_fn(vectors.len(), 2, |i, j| i as f64 - 0.1 * j as f64));
+        let expansion = Expansion { kernel: Kernel::gaussian(0.3), vectors, coefficients };
+        Machine {
+            expansion,
+            offsets: vec![0.1, 0.2],
+            decision: Decision::Values,
+            scale: None,
+            names: None,
+            calibration: None,
+            facts: Facts::default(),
+        }
+    }
+
+    /// The file with its header changed, the description within it as JSON.
+    fn edited(bytes: &[u8], edit: impl Fn(&mut Value, &mut Value)) -> Vec<u8> {
+        let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+        let mut header: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+        let mut description: Value = serde_json::from_str(header["__metadata__"]["kernelet"].as_str().unwrap()).unwrap();
+        edit(&mut header, &mut description);
+        if header["__metadata__"]["kernelet"].is_string() {
+            header["__metadata__"]["kernelet"] = description.to_string().into();
+        }
+        let text = header.to_string();
+        [&(text.len() as u64).to_le_bytes()[..], text.as_bytes(), &bytes[8 + length..]].concat()
+    }
+
+    #[test]
+    fn a_machine_returns_as_it_left_and_gives_the_same_bytes() {
+        let f32s = Matrix::new(vec![0.1f32, -0.0, f32::MIN_POSITIVE], 3, 1).unwrap();
+        for machine in
+            [full(), dense(Matrix::from_fn(2, 3, |i, j| 0.1 * i as f64 - j as f64)), dense(f32s), dense(Matrix::<f64>::zeros(0, 3))]
+        {
+            let bytes = to_bytes(&machine).unwrap();
+            let back = from_bytes(&bytes, "m").unwrap();
+            assert_eq!(back, machine);
+            assert_eq!(to_bytes(&back).unwrap(), bytes);
+        }
+        assert!(from_bytes(&to_bytes(&full()).unwrap(), "m").unwrap().offsets[0].is_sign_negative());
+    }
+
+    #[test]
+    fn a_machine_with_a_number_that_is_not_finite_is_not_written() {
+        let parts: [&dyn Fn(&mut Machine); 4] = [
+            &|m| m.offsets[0] = f64::NAN,
+            &|m| m.scale.as_mut().unwrap().factor[2] = f64::INFINITY,
+            &|m| m.calibration = Some(Calibration::Sigmoid { a: vec![f64::NAN; 3], b: vec![0.0; 3] }),
+            &|m| m.facts.c = Some(f64::NAN),
+        ];
+        for spoil in parts {
+            let mut machine = full();
+            spoil(&mut machine);
+            assert!(to_bytes(&machine).is_err());
+        }
+    }
+
+    #[test]
+    fn a_newer_version_is_told_apart_from_a_broken_file() {
+        let bytes = to_bytes(&full()).unwrap();
+        let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 2, "shape": "unheard of"}));
+        let error = from_bytes(&newer, "m").unwrap_err();
+        assert!(matches!(error, Error::Version { found: 2, newest: 1, .. }), "{error}");
+        let far = edited(&bytes, |_, d| d["version"] = json!(u64::MAX));
+        assert!(matches!(from_bytes(&far, "m"), Err(Error::Version { found: u32::MAX, .. })));
+    }
+
+    #[test]
+    fn broken_files_are_refused_in_words() {
+        let (sparse, dense) = (to_bytes(&full()).unwrap(), to_bytes(&dense(Matrix::<f64>::zeros(2, 3))).unwrap());
+        type Edit<'a> = &'a dyn Fn(&mut Value, &mut Value);
+        let rename = |header: &mut Value, from: &str, to: &str| {
+            let array = header.as_object_mut().unwrap().remove(from).unwrap();
+            header[to] = array;
+        };
+        let cases: [(&[u8], Edit, &str); 20] = [
+            (&dense, &|h, _| h["__metadata__"] = json!({}), "this is a safetensors file, but not a kernelet model"),
+            (&dense, &|_, d| d["format"] = json!("other"), "has the format \"other\""),
+            (&dense, &|_, d| d["version"] = json!(0), "versions count from 1"),
+            (&dense, &|_, d| d["version"] = json!("1"), "the entry `kernelet` is not understood: invalid type"),
+            (&dense, &|_, d| d["kernel"] = json!({"name": "cosine"}), "unknown variant `cosine`, expected one of `gaussian`"),
+            (&dense, &|_, d| d["kernel"]["gamma"] = json!(-1), "gamma is -1, but must be a finite number above 0"),
+            (&dense, &|_, d| d["kernel"]["gamma"] = json!(null), "the entry `kernelet` is not understood"),
+            (&dense, &|_, d| d["unheard"] = json!(1), "unknown field `unheard`"),
+            (&dense, &|_, d| d["names"] = json!(["a"]), "feature names of the machine: expected 3, found 1"),
+            (&dense, &|_, d| d["decision"] = json!({"rule": "novelty"}), "outputs for the machine's labels: expected 1, found 2"),
+            (&dense, &|_, d| d["dim"] = json!(3), "both dense and sparse"),
+            (&dense, &|h, _| rename(h, "vectors", "points"), "the array `points` is not part of a kernelet model"),
+            (&dense, &|h, _| rename(h, "vectors", "scale.shift"), "the array `vectors` is missing"),
+            (&dense, &|h, _| h["vectors"]["shape"] = json!([3, 2]), "rows of coefficients: expected 3, found 2"),
+            (&dense, &|h, _| h["vectors"]["dtype"] = json!("I64"), "the array `vectors` has the type I64, but must have F64"),
+            (&dense, &|h, _| h["coefficients"]["shape"] = json!([4]), "the array `coefficients` has 1 dimensions, but must have 2"),
+            (&dense, &|h, _| h["coefficients"]["shape"] = json!([4, 1]), "rows of coefficients: expected 2, found 4"),
+            (&sparse, &|_, d| d["dim"] = json!(null), "the vectors are sparse, but the entry `kernelet` has no `dim`"),
+            (&sparse, &|_, d| d["dim"] = json!(4), "must ascend and stay below 4"),
+            (&sparse, &|_, d| d["starts"] = json!([0, 2, 1, 3]), "the classes of the one-vs-one coefficients do not fit their vectors"),
+        ];
+        for (bytes, edit, reason) in cases {
+            let edited = edited(bytes, edit);
+            let error = match from_bytes(&edited, "m") {
+                Err(error) => error.to_string(),
+                Ok(machine) => panic!("{reason}: {machine:?}"),
+            };
+            assert!(error.starts_with("m: ") && error.contains(reason), "{error}\n{reason}");
+        }
+    }
+}
