@@ -38,6 +38,14 @@ impl Values {
         }
     }
 
+    /// Unsigned integers: as integers where all fit, else in double precision.
+    pub(super) fn from_unsigned(values: Vec<u64>) -> Values {
+        match values.iter().all(|&v| i64::try_from(v).is_ok()) {
+            true => Values::I64(values.into_iter().map(|v| v as i64).collect()),
+            false => Values::F64(values.into_iter().map(|v| v as f64).collect()),
+        }
+    }
+
     /// Each value as a class label prints it: whole numbers without a point.
     fn labels(&self) -> Vec<String> {
         match self {

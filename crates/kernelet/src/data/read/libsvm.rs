@@ -6,6 +6,7 @@ use rayon::prelude::*;
 
 use super::{
     Read, Reading, Wanted,
+    number::number,
     targets::{Targets, quoted},
 };
 use crate::{
@@ -18,6 +19,9 @@ const LARGEST: u64 = u32::MAX as u64 - 1;
 
 /// Bytes of a chunk, up to the end of its last line.
 const CHUNK: usize = 1 << 21;
+
+/// Bytes of a feature with its blank, for a first guess at their number.
+const USUAL_FEATURE: usize = 12;
 
 /// Reads LIBSVM text.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
@@ -135,7 +139,9 @@ fn join(parts: Vec<Part>, wanted: Wanted) -> Part {
 
 /// Reads lines up to the first bad one.
 fn scan(bytes: &[u8], wanted: Wanted) -> Part {
-    let mut part = Part { starts: vec![0], targets: Targets::new(wanted), ..Part::default() };
+    let guess = bytes.len() / USUAL_FEATURE;
+    let (columns, values) = (Vec::with_capacity(guess), Vec::with_capacity(guess));
+    let mut part = Part { starts: vec![0], columns, values, targets: Targets::new(wanted), ..Part::default() };
     let mut at = 0;
     while at < bytes.len() {
         part.lines += 1;
@@ -219,39 +225,6 @@ fn feature(bytes: &[u8], at: usize, last: u32) -> std::result::Result<(Option<(u
     }
     Ok((Some((index as u32, value)), colon + 1 + len))
 }
-
-/// The number at the start of the text and its length; length 0 where there is none.
-///
-/// Up to 15 digits around a point are a whole number below 2^53 over a power of ten, both exact, so one division rounds
-/// correctly. The rest is left to the general parser.
-#[inline]
-fn number(text: &[u8]) -> (f64, usize) {
-    let sign = usize::from(text.first() == Some(&b'-'));
-    let (mut digits, mut len) = (0u64, sign);
-    while let Some(digit) = text.get(len).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-        digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
-        len += 1;
-    }
-    let (mut count, mut behind) = (len - sign, 0);
-    if text.get(len) == Some(&b'.') {
-        len += 1;
-        let point = len;
-        while let Some(digit) = text.get(len).map(|b| b.wrapping_sub(b'0')).filter(|&d| d < 10) {
-            digits = digits.wrapping_mul(10).wrapping_add(u64::from(digit));
-            len += 1;
-        }
-        behind = len - point;
-        count += behind;
-    }
-    if count == 0 || count > 15 || matches!(text.get(len), Some(b'e' | b'E')) {
-        return fast_float2::parse_partial(text).unwrap_or((0.0, 0));
-    }
-    // Signs come in no order that a branch could foresee.
-    let value = digits as f64 / POWERS_OF_TEN[behind];
-    (f64::from_bits(value.to_bits() | (sign as u64) << 63), len)
-}
-
-const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
 #[cold]
 fn bad_index(text: &[u8], index: u64, last: u32) -> String {

@@ -9,6 +9,9 @@ mod csv;
 mod libsvm;
 mod npy;
 mod npz;
+mod number;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod source;
 mod targets;
 
@@ -144,7 +147,13 @@ pub fn read_bytes(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
         Format::Npy => npy::read(&bytes, origin, how),
         Format::Npz => npz::read(&bytes, origin, how),
         Format::Csv => csv::read(&bytes, origin, how),
-        _ => Err(Error::data(format!("{origin}: the format {} cannot be read yet", format.name()))),
+        #[cfg(feature = "parquet")]
+        Format::Parquet => parquet::read(&bytes, origin, how),
+        #[cfg(not(feature = "parquet"))]
+        Format::Parquet => {
+            let reason = "this build cannot read Parquet; build kernelet with `--features parquet`, or convert the table to CSV";
+            Err(Error::format(origin, None, None, reason))
+        }
     }
 }
 
@@ -199,6 +208,14 @@ mod tests {
         assert_eq!(text, format!("standard input: {expected}"));
     }
 
+    #[cfg(not(feature = "parquet"))]
+    #[test]
+    fn without_its_feature_parquet_is_refused_in_words() {
+        let text = read_bytes(b"PAR1", "a.parquet", &Reading::default()).unwrap_err().to_string();
+        let expected = "this build cannot read Parquet; build kernelet with `--features parquet`, or convert the table to CSV";
+        assert_eq!(text, format!("a.parquet: {expected}"));
+    }
+
     #[test]
     fn files_are_read_packed_or_not() {
         use std::io::Write;
@@ -233,6 +250,8 @@ mod tests {
             (Format::Npy, points),
             (Format::Npz, npz::tests::zipped(&arrays, zip::CompressionMethod::Stored)),
             (Format::Npz, npz::tests::zipped(&arrays, zip::CompressionMethod::Deflated)),
+            #[cfg(feature = "parquet")]
+            (Format::Parquet, parquet::tests::written(Some(4), b"setosa")),
         ]
     }
 

@@ -110,13 +110,7 @@ impl Header {
             (b'u', 1) => Values::I64(numbers(data, big, |b| u8::from_le_bytes(b).into())),
             (b'u', 2) => Values::I64(numbers(data, big, |b| u16::from_le_bytes(b).into())),
             (b'u', 4) => Values::I64(numbers(data, big, |b| u32::from_le_bytes(b).into())),
-            (b'u', _) => {
-                let large: Vec<u64> = numbers(data, big, u64::from_le_bytes);
-                match large.iter().all(|&v| i64::try_from(v).is_ok()) {
-                    true => Values::I64(large.into_iter().map(|v| v as i64).collect()),
-                    false => Values::F64(large.into_iter().map(|v| v as f64).collect()),
-                }
-            }
+            (b'u', _) => Values::from_unsigned(numbers(data, big, u64::from_le_bytes)),
             (b'U', item) => Values::Text(data.chunks_exact(item).map(|text| wide_text(text, big)).collect::<Option<_>>().ok_or(BAD_TEXT)?),
             (_, item) => Values::Text(data.chunks_exact(item).map(byte_text).collect::<Option<_>>().ok_or(BAD_TEXT)?),
         })
