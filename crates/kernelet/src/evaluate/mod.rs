@@ -1,5 +1,6 @@
 //! How good is a machine, and which settings make a good one?
 mod metrics;
+pub mod speed;
 mod validate;
 
 pub use metrics::{Confusion, Scores, agreement, score};
