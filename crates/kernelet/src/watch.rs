@@ -1,7 +1,7 @@
 //! How a caller sees progress and stops a run.
 //!
-//! Long work takes a [`Watch`] as its last argument. It calls [`Watch::report`] from the thread that was called, and inner loops
-//! on any thread ask [`Watch::cancelled`]. A cancelled run returns the work so far with the status [`Status::Cancelled`].
+//! Long work takes a [`Watch`] as its last argument. It calls [`Watch::report`], where several threads share the work from any of them,
+//! and inner loops ask [`Watch::cancelled`]. A cancelled run returns the work so far with the status [`Status::Cancelled`].
 use std::sync::{
     Arc,
     atomic::{AtomicBool, AtomicU64, Ordering},
