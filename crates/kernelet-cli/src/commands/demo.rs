@@ -114,12 +114,12 @@ fn on_one_thread<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> 
     pool.map_err(|error| Failure::failed(format!("a thread could not be started: {error}")))?.install(work)
 }
 
-/// Microseconds for a row: one at a time, and all at once. The best of three, because other programs only slow us down.
+/// Microseconds for a row: one at a time, and all at once. The best of twenty runs, because other programs only slow us down.
 fn times(machine: &Machine, points: &Points) -> Result<(f64, f64)> {
     let predictor = Predictor::new(machine);
     let (rows, mut out, mut work) = (points.to_dense(), vec![0.0; machine.outputs()], Work::default());
     let (mut one, mut batched) = (f64::INFINITY, f64::INFINITY);
-    for _ in 0..3 {
+    for _ in 0..20 {
         let clock = Instant::now();
         for row in rows.iter() {
             predictor.row(row, &mut out, &mut work)?;
