@@ -18,5 +18,13 @@ demo: ## train the built-in digits and print what came out
 bench: ## micro-benchmarks of kernels and readers
 	cargo bench -p kernelet
 
+bench-peers: ## training and reading beside LIBSVM and scikit-learn; DATA=DIR adds real sets, REPEAT=K turns
+	cargo build --release -p kernelet --examples
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	while read -r package; do \
+		target/peers-venv/bin/pip install --quiet "$$package" || echo "$$package could not be installed; what needs it is left out"; \
+	done < benches/peers/requirements.txt
+	target/peers-venv/bin/python benches/peers/peers.py $(if $(DATA),--data-dir $(DATA)) $(if $(REPEAT),--repeat $(REPEAT))
+
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

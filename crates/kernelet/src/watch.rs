@@ -125,6 +125,9 @@ mod tests {
         assert!(!watch.cancelled());
         flag.store(true, Ordering::Relaxed);
         assert!(watch.cancelled());
+        assert!(watch.silent().cancelled());
+        watch.silent().report("unseen", 1, None, None);
+        watch.silent().evaluated(100);
         watch.evaluated(7);
         watch.evaluated(5);
         assert_eq!(watch.evaluations(), 12);

@@ -8,8 +8,8 @@
 //! Cost of a value: d + 10 multiply-adds in double and d + 6 in single precision, and a few instructions more.
 use std::ops::Range;
 
-use super::simd::{self, Isa, PANEL, SimdReal, Vector, VectorJob};
-use crate::data::Points;
+use super::simd::{self, Isa, Job, PANEL, SimdReal, Vector, VectorJob, multiply_add};
+use crate::{data::Points, linalg::Real};
 
 /// Rows that are worked on together: with a panel they fit the second-level cache.
 pub(crate) const ROWS: usize = 96;
@@ -34,9 +34,40 @@ pub(crate) struct Packed<R> {
     /// gamma log2(e).
     rate: f64,
     centre: Vec<f64>,
-    panels: Vec<R>,
+    panels: Aligned<R>,
     /// Where the accumulator of each vector starts: -rate |z|^2.
     starts: Vec<R>,
+}
+
+/// Numbers that begin at a cache line, so that no register is loaded from two of them.
+#[derive(Debug)]
+struct Aligned<R> {
+    values: Vec<R>,
+    start: usize,
+    len: usize,
+}
+
+impl<R: Real> Aligned<R> {
+    fn zeros(len: usize) -> Self {
+        const LINE: usize = 64;
+        let values = vec![R::default(); len + LINE / size_of::<R>()];
+        let start = values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>());
+        Aligned { values, start, len }
+    }
+
+    fn slice(&self) -> &[R] {
+        &self.values[self.start..self.start + self.len]
+    }
+
+    fn slice_mut(&mut self) -> &mut [R] {
+        &mut self.values[self.start..self.start + self.len]
+    }
+}
+
+/// Where rows come from.
+pub(crate) trait RowSource {
+    /// Row `i`, as it lies or written to the buffer; and the squares of features beyond the vectors', which count as distance.
+    fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64);
 }
 
 /// Rows less the centre, and where their accumulators start.
@@ -66,8 +97,7 @@ impl<R: SimdReal> Packed<R> {
             vectors.copy_rows(j..j + 1, dim, &mut row);
             centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v / len as f64);
         }
-        let mut packed =
-            Packed { isa, dim, rate, centre, panels: vec![R::default(); lanes * dim], starts: vec![R::from_f64(NOTHING); lanes] };
+        let mut packed = Packed { isa, dim, rate, centre, panels: Aligned::zeros(lanes * dim), starts: vec![R::from_f64(NOTHING); lanes] };
         for j in 0..len {
             vectors.copy_rows(j..j + 1, dim, &mut row);
             let (first, columns) = packed.panel_of(j / width);
@@ -75,7 +105,7 @@ impl<R: SimdReal> Packed<R> {
             let mut square = 0.0;
             for k in 0..dim {
                 let scaled = R::from_f64(2.0 * rate * (row[k] - packed.centre[k]));
-                packed.panels[first * width * dim + k * columns * width + lane] = scaled;
+                packed.panels.slice_mut()[first * width * dim + k * columns * width + lane] = scaled;
                 square += scaled.to_f64() * scaled.to_f64();
             }
             // Of the rounded numbers, so that a vector's distance from itself is zero to rounding.
@@ -105,16 +135,15 @@ impl<R: SimdReal> Packed<R> {
         TILE_PANELS * PANEL * simd::width::<R>(self.isa)
     }
 
-    /// Takes up `count` rows that `copy` writes one by one; it returns the squares of features beyond the vectors', which count as distance.
-    /// False where a row is too large for the fast path.
-    pub fn take_rows(&self, count: usize, mut copy: impl FnMut(usize, &mut [f64]) -> f64, rows: &mut Rows<R>) -> bool {
+    /// Takes up the first `count` rows of a source. False where a row is too large for the fast path.
+    pub fn take_rows(&self, count: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
         let mut row = std::mem::take(&mut rows.row);
         row.resize(self.dim, 0.0);
         rows.values.resize(count * self.dim, R::default());
         rows.starts.clear();
         for i in 0..count {
-            let beyond = copy(i, &mut row);
-            rows.starts.push(self.take_row(&row, beyond, &mut rows.values[i * self.dim..(i + 1) * self.dim]));
+            let (row, beyond) = source.row(i, &mut row);
+            rows.starts.push(self.take_row(row, beyond, &mut rows.values[i * self.dim..(i + 1) * self.dim]));
         }
         rows.row = row;
         rows.starts.iter().all(|start| start.to_f64() >= -LARGEST_EXPONENT || start.to_f64().is_nan())
@@ -122,13 +151,8 @@ impl<R: SimdReal> Packed<R> {
 
     /// Writes one row less the centre, and returns where its accumulators start.
     fn take_row(&self, row: &[f64], beyond: f64, out: &mut [R]) -> R {
-        let mut squares = [0.0; 4];
-        for (k, ((out, v), c)) in out.iter_mut().zip(row).zip(&self.centre).enumerate() {
-            *out = R::from_f64(v - c);
-            let rounded = out.to_f64();
-            squares[k % 4] += rounded * rounded;
-        }
-        R::from_f64(-self.rate * (beyond + (squares[0] + squares[1]) + (squares[2] + squares[3])))
+        let square = simd::run(Take { row, centre: &self.centre, out });
+        R::from_f64(-self.rate * (beyond + square))
     }
 
     /// For each row and output the sum of coefficients times kernel values; `coefficients` has a run of [`Packed::lanes`] for each output.
@@ -158,9 +182,54 @@ impl<R: SimdReal> Packed<R> {
     }
 }
 
+/// Writes `row - centre` and returns the sum of the squares of what was written.
+struct Take<'a, R> {
+    row: &'a [f64],
+    centre: &'a [f64],
+    out: &'a mut [R],
+}
+
+impl<R: Real> Job for Take<'_, R> {
+    type Output = f64;
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> f64 {
+        const LANES: usize = 16;
+        let mut squares = [0.0; LANES];
+        let (rows, row_rest) = self.row.as_chunks::<LANES>();
+        let (centres, centre_rest) = self.centre.as_chunks::<LANES>();
+        let (outs, out_rest) = self.out.as_chunks_mut::<LANES>();
+        for ((row, centre), out) in rows.iter().zip(centres).zip(outs) {
+            for l in 0..LANES {
+                out[l] = R::from_f64(row[l] - centre[l]);
+                let rounded = out[l].to_f64();
+                squares[l] = multiply_add::<FMA>(rounded, rounded, squares[l]);
+            }
+        }
+        for ((v, c), out) in row_rest.iter().zip(centre_rest).zip(out_rest) {
+            *out = R::from_f64(v - c);
+            squares[0] = multiply_add::<FMA>(out.to_f64(), out.to_f64(), squares[0]);
+        }
+        squares.iter().sum()
+    }
+}
+
+/// Runs a block for each row with the row's number as a constant. The compiler leaves a plain loop of this length rolled up, and
+/// accumulators that a rolled-up loop indexes live in memory instead of registers, at a third of the speed.
+macro_rules! for_each_row {
+    ($rows:ident, $r:ident, $body:block) => {
+        for_each_row!($rows, $r, $body, 0, 1, 2, 3, 4, 5, 6, 7);
+    };
+    ($rows:ident, $r:ident, $body:block, $($number:literal),*) => {
+        $(if $number < $rows {
+            const $r: usize = $number;
+            $body
+        })*
+    };
+}
+
 /// Where finished accumulators go.
 trait Sink<R> {
-    fn take<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: &[[V; COLS]; ROWS]);
+    fn take<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]);
 }
 
 /// Multiplies by the coefficients and keeps one register of sums for each row and output.
@@ -171,20 +240,25 @@ struct Sums<'a, R> {
     lanes: &'a mut [R],
 }
 
-impl<R: SimdReal> Sink<R> for Sums<'_, R> {
+impl<T: SimdReal> Sink<T> for Sums<'_, T> {
     #[inline(always)]
-    fn take<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: &[[V; COLS]; ROWS]) {
-        for output in 0..self.outputs {
-            let coefficients = &self.coefficients[output * self.all + lane..][..COLS * V::WIDTH];
-            for r in 0..ROWS {
-                let place = ((row + r) * self.outputs + output) * V::WIDTH;
-                let mut sum = V::load(&self.lanes[place..]);
-                for c in 0..COLS {
-                    sum = exponents[r][c].multiply_add(V::load(&coefficients[c * V::WIDTH..]), sum);
-                }
-                sum.store(&mut self.lanes[place..]);
+    fn take<V: Vector<Real = T>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]) {
+        let lanes = &mut self.lanes[row * self.outputs * V::WIDTH..(row + ROWS) * self.outputs * V::WIDTH];
+        for_each_row!(ROWS, ROW, {
+            let mut values = exponents[ROW];
+            for c in 0..COLS {
+                values[c] = values[c].exp2();
             }
-        }
+            for output in 0..self.outputs {
+                let place = &mut lanes[(ROW * self.outputs + output) * V::WIDTH..][..V::WIDTH];
+                let coefficients = &self.coefficients[output * self.all + lane..][..COLS * V::WIDTH];
+                let mut sum = V::load(place);
+                for c in 0..COLS {
+                    sum = values[c].multiply_add(V::load(&coefficients[c * V::WIDTH..]), sum);
+                }
+                sum.store(place);
+            }
+        });
     }
 }
 
@@ -195,14 +269,15 @@ struct Values<'a, R> {
     out: &'a mut [R],
 }
 
-impl<R: SimdReal> Sink<R> for Values<'_, R> {
+impl<T: SimdReal> Sink<T> for Values<'_, T> {
     #[inline(always)]
-    fn take<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: &[[V; COLS]; ROWS]) {
-        for r in 0..ROWS {
+    fn take<V: Vector<Real = T>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]) {
+        for_each_row!(ROWS, ROW, {
+            let out = &mut self.out[(row + ROW) * self.stride + lane - self.first..][..COLS * V::WIDTH];
             for c in 0..COLS {
-                exponents[r][c].store(&mut self.out[(row + r) * self.stride + lane - self.first + c * V::WIDTH..]);
+                exponents[ROW][c].exp2().store(&mut out[c * V::WIDTH..]);
             }
-        }
+        });
     }
 }
 
@@ -256,51 +331,59 @@ impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
         }
     }
 
-    /// `ROWS` rows against one panel, for the features `features`.
+    /// `ROWS` rows against one panel, for the features `features`: one multiply-add for each register, row and feature.
+    ///
+    /// Plain loops over arrays of fixed size: these stay in registers, and closures would not be compiled for the caller's instruction set.
     #[inline(always)]
     fn tile<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize, row: usize, features: Range<usize>) {
         let (dim, size) = (self.packed.dim, COLS * V::WIDTH);
-        let mut sums = [[V::splat(R::default()); COLS]; ROWS];
-        for r in 0..ROWS {
-            for c in 0..COLS {
-                sums[r][c] = match features.start {
-                    0 => V::splat(self.rows.starts[row + r]).add(V::load(&self.packed.starts[lane + c * V::WIDTH..])),
-                    _ => V::load(&self.tiles[(row + r) * size + c * V::WIDTH..]),
-                };
-            }
+        let mut z = [V::splat(R::default()); COLS];
+        let vectors = &self.packed.starts[lane..lane + size];
+        for c in 0..COLS {
+            z[c] = V::load(&vectors[c * V::WIDTH..]);
         }
-        let x: [&[R]; ROWS] = std::array::from_fn(|r| &self.rows.values[(row + r) * dim..][features.clone()]);
-        let panel = &self.packed.panels[lane * dim..][features.start * size..features.end * size];
-        accumulate(&x, panel, &mut sums);
-        if features.end == dim {
+        let mut sums = [z; ROWS];
+        if features.start == 0 {
+            let rows = &self.rows.starts[row..row + ROWS];
             for r in 0..ROWS {
                 for c in 0..COLS {
-                    sums[r][c] = sums[r][c].exp2();
+                    sums[r][c] = V::splat(rows[r]).add(z[c]);
                 }
             }
-            self.sink.take(row, lane, &sums);
-            return;
+        } else {
+            let tiles = &self.tiles[row * size..(row + ROWS) * size];
+            for_each_row!(ROWS, ROW, {
+                for c in 0..COLS {
+                    sums[ROW][c] = V::load(&tiles[ROW * size + c * V::WIDTH..]);
+                }
+            });
         }
+        let count = features.len();
+        let mut x: [&[R]; ROWS] = [&[]; ROWS];
         for r in 0..ROWS {
+            x[r] = &self.rows.values[(row + r) * dim + features.start..][..count];
+        }
+        let panel = &self.packed.panels.slice()[lane * dim..][features.start * size..features.end * size];
+        for (k, lanes) in (0..count).zip(panel.chunks_exact(size)) {
             for c in 0..COLS {
-                sums[r][c].store(&mut self.tiles[(row + r) * size + c * V::WIDTH..]);
+                z[c] = V::load(&lanes[c * V::WIDTH..]);
+            }
+            for r in 0..ROWS {
+                let x = V::splat(x[r][k]);
+                for c in 0..COLS {
+                    sums[r][c] = x.multiply_add(z[c], sums[r][c]);
+                }
             }
         }
-    }
-}
-
-/// The inner loop: one multiply-add for each register, row and feature.
-#[inline(always)]
-fn accumulate<V: Vector, const ROWS: usize, const COLS: usize>(x: &[&[V::Real]; ROWS], panel: &[V::Real], sums: &mut [[V; COLS]; ROWS]) {
-    let features = x[0].len();
-    let x: [&[V::Real]; ROWS] = std::array::from_fn(|r| &x[r][..features]);
-    for (k, lanes) in panel.chunks_exact(COLS * V::WIDTH).enumerate().take(features) {
-        let z: [V; COLS] = std::array::from_fn(|c| V::load(&lanes[c * V::WIDTH..]));
-        for r in 0..ROWS {
-            let x = V::splat(x[r][k]);
-            for c in 0..COLS {
-                sums[r][c] = x.multiply_add(z[c], sums[r][c]);
-            }
+        if features.end == dim {
+            self.sink.take(row, lane, sums);
+        } else {
+            let tiles = &mut self.tiles[row * size..(row + ROWS) * size];
+            for_each_row!(ROWS, ROW, {
+                for c in 0..COLS {
+                    sums[ROW][c].store(&mut tiles[ROW * size + c * V::WIDTH..]);
+                }
+            });
         }
     }
 }
@@ -315,14 +398,15 @@ mod tests {
         Matrix::from_fn(n, dim, |i, j| shift + ((i * 37 + j * 11) as f64 * 0.7 + seed).sin())
     }
 
-    fn copy(from: &[f64], to: &mut [f64]) -> f64 {
-        to.copy_from_slice(from);
-        0.0
+    impl RowSource for Matrix {
+        fn row<'a>(&'a self, i: usize, _: &'a mut [f64]) -> (&'a [f64], f64) {
+            (Matrix::row(self, i), 0.0)
+        }
     }
 
     fn take<R: SimdReal>(packed: &Packed<R>, x: &Matrix) -> Rows<R> {
         let mut rows = Rows::default();
-        assert!(packed.take_rows(x.rows(), |i, row| copy(x.row(i), row), &mut rows));
+        assert!(packed.take_rows(x.rows(), x, &mut rows));
         rows
     }
 
@@ -412,6 +496,6 @@ mod tests {
         let huge = Matrix::from_fn(2, 1, |i, _| if i == 0 { 1e200 } else { 0.0 });
         assert!(Packed::<f64>::new(1.0, &huge.clone().into()).is_none());
         let packed = Packed::<f64>::new(1.0, &Matrix::from_fn(2, 1, |i, _| i as f64).into()).unwrap();
-        assert!(!packed.take_rows(2, |i, row| copy(huge.row(i), row), &mut Rows::default()));
+        assert!(!packed.take_rows(2, &huge, &mut Rows::default()));
     }
 }

@@ -266,8 +266,12 @@ mod x86 {
 
     /// The polynomial for 2^r.
     #[inline(always)]
-    fn power<V: Vector>(r: V, coefficients: &[V::Real]) -> V {
-        coefficients[1..].iter().fold(V::splat(coefficients[0]), |p, c| p.multiply_add(r, V::splat(*c)))
+    fn power<V: Vector, const N: usize>(r: V, coefficients: &[V::Real; N]) -> V {
+        let mut p = V::splat(coefficients[0]);
+        for i in 1..N {
+            p = p.multiply_add(r, V::splat(coefficients[i]));
+        }
+        p
     }
 
     #[inline(always)]

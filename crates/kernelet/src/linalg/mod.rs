@@ -18,9 +18,11 @@ pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 's
 }
 
 impl Real for f64 {
+    #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value
     }
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         self
     }
@@ -30,9 +32,11 @@ impl Real for f64 {
 }
 
 impl Real for f32 {
+    #[inline(always)]
     fn from_f64(value: f64) -> Self {
         value as f32
     }
+    #[inline(always)]
     fn to_f64(self) -> f64 {
         self.into()
     }

@@ -11,7 +11,7 @@ use crate::{
     kernel::{
         Kernel,
         block::{Columns, Scratch},
-        fused::{Packed, Rows},
+        fused::{Packed, RowSource, Rows},
         simd::SimdReal,
     },
     linalg::{Matrix, Product, Real, dot},
@@ -29,54 +29,63 @@ const MANY_FEATURES: usize = 4096;
 /// Linear machines collapse when the collapsed form has at most this many numbers, or no more than the vectors.
 const COLLAPSED: usize = 1 << 24;
 
-/// Rows on their way in.
-pub(super) enum Input<'a> {
+/// Rows on their way in, and the scale they go through.
+pub(super) struct Input<'a> {
+    pub rows: InputRows<'a>,
+    pub scale: Option<&'a Scale>,
+}
+
+pub(super) enum InputRows<'a> {
     /// Some rows of points, from the given one on.
     Points(&'a Points, usize),
     /// One row.
-    Row(&'a [f64]),
+    One(&'a [f64]),
+}
+
+impl RowSource for Input<'_> {
+    fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
+        let dim = buffer.len();
+        let mut beyond = 0.0;
+        match (&self.rows, self.scale) {
+            (InputRows::One(row), None) => return (row, 0.0),
+            (InputRows::Points(Points::F64(matrix), first), None) => return (&matrix.row(first + i)[..dim], 0.0),
+            (InputRows::One(row), Some(_)) => buffer.copy_from_slice(row),
+            (InputRows::Points(points, first), _) => points.copy_rows(first + i..first + i + 1, dim, buffer),
+        }
+        match (&self.rows, self.scale) {
+            (_, Some(scale)) => scale.apply_row(buffer),
+            (InputRows::Points(Points::Sparse(rows), first), None) => {
+                let (columns, values) = rows.row(first + i);
+                let known = columns.partition_point(|&c| (c as usize) < dim);
+                beyond = dot(&values[known..], &values[known..]);
+            }
+            _ => {}
+        }
+        (buffer, beyond)
+    }
 }
 
 impl Input<'_> {
-    /// Writes row `i` scaled; returns the squares of features that the machine does not know.
-    fn copy(&self, i: usize, scale: Option<&Scale>, out: &mut [f64]) -> f64 {
-        let mut beyond = 0.0;
-        match self {
-            Input::Row(row) => out.copy_from_slice(row),
-            Input::Points(points, first) => {
-                points.copy_rows(first + i..first + i + 1, out.len(), out);
-                if let (Points::Sparse(rows), None) = (points, scale) {
-                    let (columns, values) = rows.row(first + i);
-                    let known = columns.partition_point(|&c| (c as usize) < out.len());
-                    beyond = dot(&values[known..], &values[known..]);
-                }
-            }
-        }
-        if let Some(scale) = scale {
-            scale.apply_row(out);
-        }
-        beyond
-    }
-
     /// `count` rows scaled, as points: sparse where they can be.
-    fn points(&self, count: usize, dim: usize, scale: Option<&Scale>) -> Points {
-        if let (Input::Points(Points::Sparse(rows), first), true) = (self, scale.is_none_or(|scale| scale.shift.is_none())) {
+    fn points(&self, count: usize, dim: usize) -> Points {
+        let keeps_zero = self.scale.is_none_or(|scale| scale.shift.is_none());
+        if let (InputRows::Points(Points::Sparse(rows), first), true) = (&self.rows, keeps_zero) {
             let chosen: Vec<usize> = (*first..first + count).collect();
             let rows = rows.select(&chosen);
-            return match scale {
+            return match self.scale {
                 None => rows.into(),
                 Some(scale) => rows.mapped(|j, v| scale.factor.get(j).map_or(0.0, |factor| v * factor)).into(),
             };
         }
-        let mut dense = Matrix::zeros(count, dim);
+        let (mut dense, mut buffer) = (Matrix::zeros(count, dim), vec![0.0; dim]);
         for i in 0..count {
-            self.copy(i, scale, dense.row_mut(i));
+            dense.row_mut(i).copy_from_slice(self.row(i, &mut buffer).0);
         }
         dense.into()
     }
 
     fn is_wide_and_sparse(&self, dim: usize) -> bool {
-        matches!(self, Input::Points(Points::Sparse(_), _)) && dim > MANY_FEATURES
+        matches!(self.rows, InputRows::Points(Points::Sparse(_), _)) && dim > MANY_FEATURES
     }
 }
 
@@ -137,26 +146,26 @@ impl Evaluator {
     }
 
     /// Adds the outputs of `count` rows to `out`.
-    pub fn add(&self, input: &Input, count: usize, scale: Option<&Scale>, out: &mut [f64], work: &mut Work) {
+    pub fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) {
         let dim = self.expansion.vectors.dim();
         let done = match &self.form {
-            Form::Double(fused) if !input.is_wide_and_sparse(dim) => fused.add(input, count, scale, out, &mut work.double),
-            Form::Single(fused) if !input.is_wide_and_sparse(dim) => fused.add(input, count, scale, out, &mut work.single),
+            Form::Double(fused) if !input.is_wide_and_sparse(dim) => fused.add(input, count, out, &mut work.double),
+            Form::Single(fused) if !input.is_wide_and_sparse(dim) => fused.add(input, count, out, &mut work.single),
             Form::Linear(weights) if !input.is_wide_and_sparse(dim) => {
-                add_linear(weights, input, count, scale, out, &mut work.double);
+                add_linear(weights, input, count, out, &mut work.double);
                 true
             }
             _ => false,
         };
         if !done {
-            self.add_blocks(input, count, scale, out, work);
+            self.add_blocks(input, count, out, work);
         }
     }
 
-    fn add_blocks(&self, input: &Input, count: usize, scale: Option<&Scale>, out: &mut [f64], work: &mut Work) {
+    fn add_blocks(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) {
         let Expansion { kernel, vectors, coefficients } = &self.expansion;
         let (columns, mixer) = self.blocks.get_or_init(|| (Columns::new(kernel, vectors), Mixer::new(coefficients, vectors.len())));
-        let points = input.points(count, vectors.dim(), scale);
+        let points = input.points(count, vectors.dim());
         let Buffers { values, sums, .. } = &mut work.double;
         mixer.start(count, sums);
         for first in (0..vectors.len()).step_by(TILE) {
@@ -203,9 +212,9 @@ impl<R: SimdReal> Fused<R> {
     }
 
     /// Adds the outputs; false, and nothing added, where a row is too large.
-    fn add(&self, input: &Input, count: usize, scale: Option<&Scale>, out: &mut [f64], work: &mut Buffers<R>) -> bool {
+    fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Buffers<R>) -> bool {
         let Buffers { rows, values, sums } = work;
-        if !self.packed.take_rows(count, |i, row| input.copy(i, scale, row), rows) {
+        if !self.packed.take_rows(count, input, rows) {
             return false;
         }
         match &self.outputs {
@@ -311,11 +320,11 @@ fn collapse(expansion: &Expansion) -> Option<Matrix> {
     Some(weights)
 }
 
-fn add_linear(weights: &Matrix, input: &Input, count: usize, scale: Option<&Scale>, out: &mut [f64], work: &mut Buffers<f64>) {
+fn add_linear(weights: &Matrix, input: &Input, count: usize, out: &mut [f64], work: &mut Buffers<f64>) {
     let row = &mut work.values;
     row.resize(weights.cols(), 0.0);
     for (i, out) in (0..count).zip(out.chunks_exact_mut(weights.rows().max(1))) {
-        input.copy(i, scale, row);
+        let (row, _) = input.row(i, row);
         out.iter_mut().zip(weights.iter()).for_each(|(out, weights)| *out += dot(row, weights));
     }
 }

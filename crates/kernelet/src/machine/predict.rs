@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{
     Decision, Machine,
-    evaluator::{Evaluator, Input, Work},
+    evaluator::{Evaluator, Input, InputRows, Work},
 };
 use crate::{
     Error, Result,
@@ -72,7 +72,7 @@ impl Predictor {
             return Ok(out);
         }
         out.values_mut().par_chunks_mut(ROWS * q).enumerate().for_each_init(Work::default, |work, (c, out)| {
-            self.chunk(&Input::Points(points, c * ROWS), out, work);
+            self.chunk(InputRows::Points(points, c * ROWS), out, work);
         });
         Ok(out)
     }
@@ -82,7 +82,7 @@ impl Predictor {
         let same = |what, expected, found| if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) };
         same("features of a row", self.dim, row.len())?;
         same("outputs", self.offsets.len(), out.len())?;
-        self.chunk(&Input::Row(row), out, work);
+        self.chunk(InputRows::One(row), out, work);
         Ok(())
     }
 
@@ -99,10 +99,10 @@ impl Predictor {
         })
     }
 
-    fn chunk(&self, input: &Input, out: &mut [f64], work: &mut Work) {
+    fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
         let q = self.offsets.len().max(1);
         out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(&self.offsets));
-        self.evaluator.add(input, out.len() / q, self.scale.as_ref(), out, work);
+        self.evaluator.add(&Input { rows, scale: self.scale.as_ref() }, out.len() / q, out, work);
     }
 }
 

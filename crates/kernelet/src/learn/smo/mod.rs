@@ -10,6 +10,6 @@ mod rows;
 mod scan;
 mod solver;
 
-pub use rows::RowSource;
-pub(crate) use rows::{rows_of, rows_of_gram};
+pub(crate) use rows::rows_of_gram;
+pub use rows::{RowSource, rows_of};
 pub use solver::{Problem, Settings, Solution, solve};

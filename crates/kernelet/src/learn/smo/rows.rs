@@ -41,7 +41,7 @@ const LARGEST_SINGLE: f64 = 50.0;
 const FINEST_SINGLE: f64 = 1e-4;
 
 /// The kernel rows of `points`. Gaussian rows are computed in single precision where that costs less than the tolerance.
-pub(crate) fn rows_of(kernel: &Kernel, points: &Points, tolerance: f64) -> Result<Box<dyn RowSource>> {
+pub fn rows_of(kernel: &Kernel, points: &Points, tolerance: f64) -> Result<Box<dyn RowSource>> {
     let largest = block::diagonal(kernel, points).into_iter().fold(0.0f64, |a, b| if b.abs() > a || b.is_nan() { b.abs() } else { a });
     if largest.is_nan() || largest > LARGEST_VALUE {
         return Err(Error::data(format!("kernel values reach {largest:.1e}; scale the data, for example with --scale standard")));

@@ -1,0 +1,114 @@
+//! Times one run on one thread and prints a line of JSON; `benches/peers/peers.py` sets it beside the same work of other programs.
+//!
+//! ```text
+//! timing fit FILE GAMMA C CACHE_MEGABYTES      a support vector classifier with the Gaussian kernel, one-vs-one, tolerance 1e-3
+//! timing read FILE TIMES                       LIBSVM text from memory: megabytes a second over so many readings
+//! ```
+//! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
+use std::{
+    error::Error,
+    fs,
+    io::Write,
+    time::{Duration, Instant},
+};
+
+use kernelet::{
+    data::{
+        Dataset,
+        read::{Format, Reading, Wanted, read, read_bytes},
+    },
+    kernel::Kernel,
+    learn::{Learner, Svc},
+    machine::Machine,
+    watch::Watch,
+};
+use serde_json::{Value, json};
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let line = pool.install(|| match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["fit", file, gamma, c, cache] => fit(file, gamma.parse()?, c.parse()?, cache.parse()?),
+        ["read", file, times] => read_text(file, times.parse()?),
+        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: read FILE TIMES".into()),
+    })?;
+    writeln!(std::io::stdout(), "{line}")?;
+    Ok(())
+}
+
+fn fit(file: &str, gamma: f64, c: f64, cache_megabytes: usize) -> Outcome<Value> {
+    let data: Dataset = read(file, &Reading { wanted: Wanted::Classes, ..Reading::default() })?.dataset;
+    let learner = Svc { kernel: Kernel::gaussian(gamma), c, cache_bytes: cache_megabytes << 20, ..Svc::default() };
+    let before = peak_megabytes();
+    let clock = Clock::start();
+    let fit = learner.learn(&data, &Watch::none())?;
+    let seconds = clock.seconds();
+    let peak = peak_megabytes();
+    Ok(json!({
+        "seconds": seconds,
+        "objective": dual_objective(&fit.machine)?,
+        "vectors": fit.machine.vectors(),
+        "iterations": fit.report.iterations,
+        "evaluations": fit.report.evaluations,
+        "megabytes_before": before,
+        "megabytes": peak,
+    }))
+}
+
+/// 1/2 a'Qa - sum a, summed over outputs, by the definition in double precision: the solver's own carries the single precision of its rows.
+fn dual_objective(machine: &Machine) -> Outcome<f64> {
+    let (beta, outputs) = (machine.expansion.coefficients.to_dense(), machine.outputs_for(&machine.expansion.vectors)?);
+    let row = |(beta, outputs): (&[f64], &[f64])| -> f64 {
+        let terms = beta.iter().zip(outputs).zip(&machine.offsets);
+        terms.map(|((beta, output), offset)| 0.5 * beta * (output - offset) - beta.abs()).sum()
+    };
+    Ok(beta.iter().zip(outputs.iter()).map(row).sum())
+}
+
+fn read_text(file: &str, times: usize) -> Outcome<Value> {
+    let bytes = fs::read(file)?;
+    let how = Reading { format: Some(Format::Libsvm), wanted: Wanted::Classes, ..Reading::default() };
+    let mut rows = 0;
+    // All readings under one clock: a single one is as short as a few ticks of it.
+    let clock = Clock::start();
+    for _ in 0..times.max(1) {
+        rows = read_bytes(&bytes, file, &how)?.dataset.len();
+    }
+    let seconds = clock.seconds();
+    Ok(json!({ "megabytes_a_second": bytes.len() as f64 * times.max(1) as f64 / 1e6 / seconds, "rows": rows, "seconds": seconds }))
+}
+
+/// Measures how long the current thread works.
+struct Clock {
+    wall: Instant,
+    processor: Option<Duration>,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Clock { wall: Instant::now(), processor: processor_time() }
+    }
+
+    fn seconds(&self) -> f64 {
+        match (self.processor, processor_time()) {
+            (Some(start), Some(end)) => (end - start).as_secs_f64(),
+            _ => self.wall.elapsed().as_secs_f64(),
+        }
+    }
+}
+
+/// What the current thread has run so far, where the system tells it. It is exact to a tick of the system's clock, some milliseconds:
+/// measure nothing shorter than a few tenths of a second.
+fn processor_time() -> Option<Duration> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
+}
+
+/// The most memory this process has held so far, where the system tells it.
+fn peak_megabytes() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? * 1024.0 / 1e6)
+}
