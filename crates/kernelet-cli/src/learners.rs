@@ -64,7 +64,7 @@ fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
 }
 
 /// Settings of the learners; what is not given is the learner's default.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Learner")]
 pub struct Settings {
     /// Cost of a margin error (svc) [default: 1].
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_names_are_those_of_the_library() {
-        let none = Settings { c: None, lambda: None, tolerance: None, cache: None, class_weight: None, multiclass: None };
+        let none = Settings::default();
         for choice in LEARNERS {
             assert_eq!(choice.make(Kernel::gaussian(1.0), &none).name(), choice.name);
             assert!(choice.uses.contains(&choice.cost.name));

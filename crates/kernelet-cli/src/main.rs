@@ -1,6 +1,7 @@
 //! The program `kernelet`: small, fast kernel machines from the command line.
 mod arguments;
 mod commands;
+mod experiment;
 mod failure;
 mod files;
 mod input;

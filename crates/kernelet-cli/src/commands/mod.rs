@@ -5,6 +5,7 @@ mod evaluate;
 mod export;
 mod inspect;
 mod predict;
+mod reproduce;
 mod train;
 
 use clap::Subcommand;
@@ -26,6 +27,8 @@ pub enum Command {
     Inspect(inspect::Inspect),
     /// Write a machine in another format.
     Export(export::Export),
+    /// Make the tables of papers again: data sets x splits x methods.
+    Reproduce(reproduce::Reproduce),
     /// Print a script that completes commands and flags in a shell.
     Completions(completions::Completions),
 }
@@ -40,6 +43,7 @@ impl Command {
             Command::Evaluate(command) => command.run(session),
             Command::Inspect(command) => command.run(session),
             Command::Export(command) => command.run(session),
+            Command::Reproduce(command) => command.run(session),
             Command::Completions(command) => command.run(session),
         }
     }

@@ -20,10 +20,15 @@ fn hard(n: usize) -> String {
 
 /// Starts the program, waits until it has read its data, and presses Ctrl-C.
 fn interrupted(arguments: &[&str]) -> (Option<i32>, String, String) {
+    interrupted_after("rows of", arguments)
+}
+
+/// The same, waiting for a line with these words.
+fn interrupted_after(words: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
     let mut child = command(&[arguments, &["-v"]].concat()).spawn().unwrap();
     let mut err = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
-    while !line.contains("rows of") {
+    while !line.contains(words) {
         line.clear();
         assert!(err.read_line(&mut line).unwrap() > 0, "the program ended early");
     }
@@ -60,4 +65,18 @@ fn a_search_has_nothing_to_keep() {
     assert_eq!((code, out.as_str()), (Some(130), ""), "{err}");
     assert!(err.contains("error: interrupted; nothing was written"));
     assert_eq!(folder.names(), ["a.svm"]);
+}
+
+#[test]
+fn an_experiment_that_is_not_done_has_nothing_to_keep() {
+    let folder = Folder::new();
+    let settings = "settings = { gamma = 1, c = 1e9, tolerance = 1e-9 }\n";
+    let text = format!(
+        "title = 't'\npaper = 'p'\nsplits = 50\n[[methods]]\nname = 'svm'\nlearner = 'svc'\n{settings}\
+         [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 3000\ntest = 10\nsettings = {{ gamma = 0.01 }}\n"
+    );
+    let (file, results) = (folder.file("hard.toml", text), folder.path("results"));
+    let (code, out, err) = interrupted_after("hard: 50 cells", &["reproduce", &file, "-o", &results]);
+    assert_eq!((code, out.as_str()), (Some(130), ""), "{err}");
+    assert_eq!(std::fs::read_dir(results).unwrap().count(), 0);
 }

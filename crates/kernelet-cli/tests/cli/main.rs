@@ -1,6 +1,7 @@
 //! The promises of the program, one test each.
 #![allow(clippy::unwrap_used)]
 
+mod arrays;
 mod bad_data;
 mod bad_models;
 mod demo;
@@ -11,6 +12,8 @@ mod inspect;
 mod interrupt;
 mod predict;
 mod program;
+mod reproduce;
+mod reproduce_data;
 mod streams;
 mod train;
 mod tune;

@@ -20,12 +20,13 @@ fn json_is_one_object_for_every_command() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
     let (other, text) = (folder.path("other"), folder.path("text"));
-    let cases: [&[&str]; 6] = [
+    let cases: [&[&str]; 7] = [
         &["train", &data, "-o", &other],
         &["predict", &model, &data],
         &["evaluate", &model, &data],
         &["inspect", &model],
         &["export", &model, "-o", &text, "--to", "libsvm"],
+        &["reproduce", "list"],
         &["completions", "bash"],
     ];
     for arguments in cases {

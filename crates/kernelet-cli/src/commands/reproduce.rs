@@ -1,0 +1,225 @@
+//! `kernelet reproduce`: the tables of papers, made again.
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+use clap::Args;
+use kernelet::{Error, model::write_atomically};
+use serde::Serialize;
+
+use crate::{
+    experiment::{self, Experiment, Made, Outcome},
+    failure::{Failure, Result},
+    files,
+    layout::{lines, seconds},
+    session::{Answer, Session},
+};
+
+/// Flags of `reproduce`.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Reproduce {
+    /// The experiment: list, all, a name from the list, or a file FILE.toml that describes one.
+    pub name: String,
+    /// Where the data sets are, each as NAME/NAME.npz.
+    #[arg(long, value_name = "DIR", conflicts_with = "generated")]
+    pub data_dir: Option<PathBuf>,
+    /// Only experiments whose rows are drawn by the built-in generators, which need no data.
+    #[arg(long)]
+    pub generated: bool,
+    /// Splits of each set [default: as the experiment says].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub splits: Option<u16>,
+    /// Also write NAME.md and NAME.csv here.
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet reproduce list
+  kernelet reproduce generated-svm
+  kernelet reproduce wu2006-table1-svm --data-dir ../data -o results
+  kernelet reproduce all --generated --splits 3
+
+Errors are in percent of the test rows, with the standard error of the mean over splits.";
+
+impl Reproduce {
+    /// Lists the experiments, or runs what was chosen.
+    pub fn run(self, session: &Session) -> Result<()> {
+        if self.name == "list" {
+            return session.answer(&Listed::new(experiment::built_in()?));
+        }
+        let (chosen, mut skipped) = self.choose()?;
+        for path in chosen.iter().flat_map(|experiment| self.files(experiment)) {
+            files::check_output(&path, &[])?;
+        }
+        let clock = Instant::now();
+        let made = Made { command: command(), version: env!("CARGO_PKG_VERSION") };
+        let (mut experiments, mut files) = (vec![], vec![]);
+        for experiment in &chosen {
+            match self.run_one(experiment, &made, session) {
+                Ok(outcome) => experiments.push(outcome),
+                Err(Failure::Cancelled) if !experiments.is_empty() => {
+                    session.note("interrupted; the experiments done so far are kept");
+                    let left = chosen.iter().skip(experiments.len());
+                    skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "interrupted".into() }));
+                    break;
+                }
+                Err(failure) => return Err(failure),
+            }
+            files.extend(self.files(experiment).iter().map(|path| path.display().to_string()));
+        }
+        let seconds = clock.elapsed().as_secs_f64();
+        session.answer(&Reproduced { command: made.command, version: made.version, experiments, skipped, files, seconds })
+    }
+
+    fn run_one(&self, experiment: &Experiment, made: &Made, session: &Session) -> Result<Outcome> {
+        let outcome = experiment::run(experiment, self.directory(), self.splits.map(usize::from), session)?;
+        if let [page, cells] = &self.files(experiment)[..] {
+            write_atomically(page, |writer| writer.write_all(experiment::markdown(&outcome, made).as_bytes()))?;
+            write_atomically(cells, |writer| writer.write_all(experiment::csv(&outcome, made).as_bytes()))?;
+        }
+        Ok(outcome)
+    }
+
+    /// The experiments to run. Of all, those that lack data are skipped; a single one that lacks data is an error.
+    fn choose(&self) -> Result<(Vec<Experiment>, Vec<Skipped>)> {
+        if let Some(directory) = self.data_dir.as_ref().filter(|directory| !directory.is_dir()) {
+            let failure = Failure::failed(format!("{}: there is no such directory", directory.display()));
+            return Err(failure.hint(still_runs("without data", |experiment| experiment.description.generated())?));
+        }
+        if let Some(directory) = &self.output {
+            fs::create_dir_all(directory).map_err(|source| Error::io(directory, source))?;
+        }
+        if self.name != "all" {
+            let experiment = experiment::named(&self.name)?;
+            return match self.lacks(&experiment) {
+                None => Ok((vec![experiment], vec![])),
+                Some(reason) => Err(self.refused(reason).hint(still_runs("with what there is", |other| self.lacks(other).is_none())?)),
+            };
+        }
+        let (mut chosen, mut skipped) = (vec![], vec![]);
+        for experiment in experiment::built_in()? {
+            match self.lacks(&experiment) {
+                None => chosen.push(experiment),
+                Some(reason) => skipped.push(Skipped { name: experiment.name, reason }),
+            }
+        }
+        Ok((chosen, skipped))
+    }
+
+    /// Why an experiment cannot run, if it cannot.
+    fn lacks(&self, experiment: &Experiment) -> Option<String> {
+        if experiment.description.generated() {
+            return None;
+        }
+        if self.generated {
+            return Some("it needs data, its rows are not drawn".into());
+        }
+        let Some(directory) = &self.data_dir else { return Some("it needs data; name their directory with --data-dir".into()) };
+        let missing: Vec<String> = experiment.missing(directory).iter().map(|path| path.display().to_string()).collect();
+        (!missing.is_empty()).then(|| format!("it needs files that are not there: {}", missing.join(", ")))
+    }
+
+    /// Without a directory the flags are wrong, with one the directory is.
+    fn refused(&self, reason: String) -> Failure {
+        let sentence = format!("{} cannot run: {reason}", self.name);
+        if self.data_dir.is_none() { Failure::usage(sentence) } else { Failure::failed(sentence) }
+    }
+
+    fn directory(&self) -> &Path {
+        self.data_dir.as_deref().unwrap_or(Path::new("."))
+    }
+
+    /// The page and the cells that are written for an experiment.
+    fn files(&self, experiment: &Experiment) -> Vec<PathBuf> {
+        let Some(directory) = &self.output else { return vec![] };
+        ["md", "csv"].map(|extension| directory.join(format!("{}.{extension}", experiment.name))).to_vec()
+    }
+}
+
+/// A hint that names the built-in experiments that can run.
+fn still_runs(when: &str, runs: impl Fn(&Experiment) -> bool) -> Result<String> {
+    let names: Vec<String> = experiment::built_in()?.into_iter().filter(|experiment| runs(experiment)).map(|it| it.name).collect();
+    Ok(format!("{when} still run: {}", if names.is_empty() { "none".into() } else { names.join(", ") }))
+}
+
+/// The command line as one would type it.
+fn command() -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+".contains(c);
+    let typed = |argument: String| match !argument.is_empty() && argument.chars().all(plain) {
+        true => argument,
+        false => format!("'{}'", argument.replace('\'', "'\\''")),
+    };
+    let arguments = std::env::args_os().skip(1).map(|argument| typed(argument.to_string_lossy().into_owned()));
+    std::iter::once("kernelet".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}
+
+/// The experiments there are.
+#[derive(Serialize)]
+struct Listed {
+    experiments: Vec<Known>,
+}
+
+/// One experiment of the list.
+#[derive(Serialize)]
+struct Known {
+    name: String,
+    title: String,
+    paper: String,
+    needs: &'static str,
+    sets: Vec<String>,
+}
+
+impl Listed {
+    fn new(experiments: Vec<Experiment>) -> Self {
+        let known = |Experiment { name, description }: Experiment| Known {
+            name,
+            needs: if description.generated() { "nothing" } else { "data" },
+            title: description.title,
+            paper: description.paper,
+            sets: description.sets.into_iter().map(|set| set.name).collect(),
+        };
+        Listed { experiments: experiments.into_iter().map(known).collect() }
+    }
+}
+
+impl Answer for Listed {
+    fn text(&self) -> String {
+        let row = |needs: &str, title: &str| format!("{needs:7}  {title}");
+        let known = self.experiments.iter().map(|known| (known.name.as_str(), row(known.needs, &known.title)));
+        lines(&std::iter::once(("name", row("needs", "title"))).chain(known).collect::<Vec<_>>())
+    }
+}
+
+/// An experiment that was not run.
+#[derive(Serialize)]
+struct Skipped {
+    name: String,
+    reason: String,
+}
+
+/// What came of it.
+#[derive(Serialize)]
+struct Reproduced {
+    command: String,
+    version: &'static str,
+    experiments: Vec<Outcome>,
+    skipped: Vec<Skipped>,
+    files: Vec<String>,
+    seconds: f64,
+}
+
+impl Answer for Reproduced {
+    fn text(&self) -> String {
+        let mut text: String = self.experiments.iter().map(|outcome| experiment::text(outcome) + "\n").collect();
+        text.extend(self.skipped.iter().map(|skipped| format!("not run: {}: {}\n", skipped.name, skipped.reason)));
+        if !self.files.is_empty() {
+            text += &format!("written: {}\n", self.files.join(", "));
+        }
+        text + &format!("time: {}\n", seconds(self.seconds))
+    }
+}

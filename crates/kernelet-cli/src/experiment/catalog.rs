@@ -1,0 +1,71 @@
+//! The experiments that are built in, and those in files of the user.
+use std::path::{Path, PathBuf};
+
+use super::description::Description;
+use crate::failure::{Failure, Result};
+
+/// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
+const BUILT_IN: &[(&str, &str)] = &[
+    ("generated-svm", include_str!("../../../../experiments/generated-svm.toml")),
+    ("ida-svm", include_str!("../../../../experiments/ida-svm.toml")),
+    ("wu2006-table1-svm", include_str!("../../../../experiments/wu2006-table1-svm.toml")),
+];
+
+/// An experiment with its name.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The name, also of the files that are written.
+    pub name: String,
+    /// What it is.
+    pub description: Description,
+}
+
+impl Experiment {
+    fn parse(name: &str, origin: &str, text: &str) -> Result<Self> {
+        let description = Description::parse(text).map_err(|reason| Failure::failed(format!("{origin}: {reason}")))?;
+        Ok(Experiment { name: name.into(), description })
+    }
+
+    /// The files that are needed from `directory` and are not there.
+    pub fn missing(&self, directory: &Path) -> Vec<PathBuf> {
+        let read = self.description.sets.iter().filter(|set| set.generator.is_none());
+        read.map(|set| set.path(directory)).filter(|path| !path.is_file()).collect()
+    }
+}
+
+/// All built-in experiments, by name.
+pub fn built_in() -> Result<Vec<Experiment>> {
+    BUILT_IN.iter().map(|(name, text)| Experiment::parse(name, name, text)).collect()
+}
+
+/// The built-in experiment with this name, or the one that a `.toml` file describes.
+pub fn named(name: &str) -> Result<Experiment> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|extension| extension == "toml") {
+        let text = std::fs::read_to_string(path).map_err(|source| kernelet::Error::io(path, source))?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        return Experiment::parse(&stem, name, &text);
+    }
+    match BUILT_IN.iter().find(|(known, _)| *known == name) {
+        Some((name, text)) => Experiment::parse(name, name, text),
+        None => {
+            let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+            let hint = format!("there are {}; list shows them, all runs them, and FILE.toml runs your own", names.join(", "));
+            Err(Failure::usage(format!("there is no experiment {name:?}")).hint(hint))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_description_in_the_folder_is_built_in_and_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = files.filter_map(|file| file.strip_suffix(".toml").map(String::from)).collect();
+        names.sort();
+        assert_eq!(built_in().unwrap().into_iter().map(|experiment| experiment.name).collect::<Vec<_>>(), names);
+    }
+}

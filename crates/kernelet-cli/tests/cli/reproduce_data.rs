@@ -1,0 +1,145 @@
+//! `reproduce` on files: the three layouts, and what can be wrong with them.
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    arrays::{Array, npz},
+    program::{Folder, Ran, run},
+};
+
+const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'svm'\nlearner = 'svc'\n";
+
+/// Points on two rings: x, y, and the label.
+fn rings(n: usize) -> (Vec<f64>, Vec<i32>) {
+    let row = |i: usize| {
+        let (radius, angle) = (1.0 + (i % 2) as f64 + 0.6 * (i as f64 * 1.7).sin(), i as f64 * 2.4);
+        [radius * angle.cos(), radius * angle.sin()]
+    };
+    ((0..n).flat_map(row).collect(), (0..n).map(|i| 2 * (i as i32 % 2) - 1).collect())
+}
+
+fn pool(n: usize) -> Vec<Array> {
+    let (points, labels) = rings(n);
+    vec![Array::table("X", &points, 2), Array::list("y", &labels)]
+}
+
+fn with_splits(train: Array, test: Array) -> Vec<Array> {
+    let mut arrays = pool(60);
+    arrays.extend([train, test]);
+    arrays
+}
+
+/// Runs an experiment of one set `s`, with more lines for it, on these arrays.
+fn reproduce(arrays: &[Array], lines: &str, flags: &[&str]) -> Ran {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("data/s")).unwrap();
+    fs::write(folder.path("data/s/s.npz"), npz(arrays)).unwrap();
+    let file = folder.file("e.toml", format!("{HEAD}[[sets]]\nname = 's'\nsettings = {{ gamma = 1, c = 10 }}\n{lines}"));
+    run(&[&["reproduce", &file, "--data-dir", &folder.path("data")], flags].concat())
+}
+
+fn cells(ran: &Ran) -> Vec<(u64, u64, f64, u64)> {
+    let number = |cell: &Value, key: &str| cell[key].as_u64().unwrap();
+    let json = ran.json();
+    let cell =
+        |cell: &Value| (number(cell, "train_rows"), number(cell, "test_rows"), cell["error"].as_f64().unwrap(), number(cell, "vectors"));
+    json["experiments"][0]["cells"].as_array().unwrap().iter().map(cell).collect()
+}
+
+#[test]
+fn every_layout_is_read_and_the_same_rows_give_the_same_result() {
+    let (first, rest): (Vec<i32>, Vec<i32>) = ((0..40).collect(), (40..60).collect());
+    let (last, begin): (Vec<i32>, Vec<i32>) = ((20..60).rev().collect(), (0..20).collect());
+    let listed = with_splits(Array::lines("train_idx", &[&first, &last]), Array::lines("test_idx", &[&rest, &begin]));
+    let listed = cells(&reproduce(&listed, "", &["--json"]));
+    assert_eq!(listed.iter().map(|cell| (cell.0, cell.1)).collect::<Vec<_>>(), [(40, 20), (40, 20)]);
+    let (points, labels) = rings(60);
+    let fixed = [
+        Array::table("X_train", &points[..80], 2),
+        Array::list("y_train", &labels[..40]),
+        Array::table("X_test", &points[80..], 2),
+        Array::list("y_test", &labels[40..]),
+    ];
+    let fixed = reproduce(&fixed, "", &["--json"]);
+    assert!(fixed.err.contains("note: e: s has 1 split, not 2"), "{}", fixed.err);
+    assert_eq!(cells(&fixed), listed[..1]);
+    let drawn = |lines: &str, flags: &[&str]| cells(&reproduce(&pool(60), lines, &[flags, &["--json"]].concat()));
+    let three = drawn("train = 40\n", &["--splits", "3"]);
+    assert!(three.len() == 3 && three.iter().all(|cell| (cell.0, cell.1) == (40, 20)), "{three:?}");
+    assert_eq!(drawn("train = 40\n", &[]), three[..2]);
+    assert!(drawn("train = 30\ntest = 7\n", &[]).iter().all(|cell| (cell.0, cell.1) == (30, 7)));
+}
+
+#[test]
+fn more_splits_than_there_are_is_capped_and_said() {
+    let listed = with_splits(Array::lines("train_idx", &[&[0, 1, 2, 3], &[4, 5, 6, 7]]), Array::lines("test_idx", &[&[9], &[8]]));
+    let ran = reproduce(&listed, "", &["--splits", "9"]).succeeded();
+    assert!(ran.err.contains("note: e: s has 2 splits, not 9"), "{}", ran.err);
+}
+
+#[test]
+fn images_are_smoothed_and_rows_scaled() {
+    let (points, labels) = rings(60);
+    let images = || [Array::table("X", &points, 4), Array::list("y", &labels[..30])];
+    let plain = cells(&reproduce(&images(), "train = 20\n", &["--json"]));
+    let smooth = "train = 20\nsmooth = { width = 2, height = 2, pixels = 0.75 }\n";
+    assert_ne!(cells(&reproduce(&images(), smooth, &["--json"])), plain);
+    assert_ne!(cells(&reproduce(&images(), "train = 20\nscale = 'minmax'\n", &["--json"])), plain);
+    let wrong = smooth.replace("width = 2", "width = 3");
+    reproduce(&images(), &wrong, &[]).failed(1, "pixels of an image: expected 6, found 4");
+}
+
+#[test]
+fn what_is_wrong_with_a_file_is_said() {
+    let rows = |lines: &'static [&'static [i32]]| move |name| Array::lines(name, lines);
+    let (good, two) = (rows(&[&[0, 1, 2, 3]]), rows(&[&[4], &[5]]));
+    let (points, labels) = rings(60);
+    let narrow = [
+        Array::table("X_train", &points, 2),
+        Array::list("y_train", &labels),
+        Array::table("X_test", &points, 4),
+        Array::list("y_test", &labels[..30]),
+    ];
+    let cases: [(Vec<Array>, &str, &str); 11] = [
+        (pool(60), "", "s.npz: there are no splits in it, so the description must say how many rows to train on"),
+        (pool(60), "train = 60\n", "there are 60 rows, too few for 60 to train and 1 to test on"),
+        (pool(60), "train = 30\ntest = 31\n", "too few for 30 to train and 31 to test on"),
+        (vec![Array::table("X", &points, 2)], "train = 9\n", "s.npz: there is no array y"),
+        (vec![Array::list("z", &labels)], "", "s.npz: there is no array X"),
+        (vec![Array::table("X", &points, 2), Array::list("y", &labels[..3])], "", "targets: expected 60, found 3"),
+        (with_splits(good("train_idx"), two("test_idx")), "", "train_idx has 1 splits, but test_idx has 2"),
+        (with_splits(rows(&[&[0, 60]])("train_idx"), good("test_idx")), "", "train_idx has the row 60, but rows go from 0 to 59"),
+        (with_splits(rows(&[&[0, -1]])("train_idx"), good("test_idx")), "", "train_idx has the row -1"),
+        (with_splits(Array::list("train_idx", &[1]), good("test_idx")), "", "train_idx must be a table of whole numbers"),
+        (narrow.into(), "", "X_train has 2 features, but X_test has 4"),
+    ];
+    for (arrays, lines, words) in cases {
+        reproduce(&arrays, lines, &[]).failed(1, words);
+    }
+    let empty = with_splits(rows(&[])("train_idx"), good("test_idx"));
+    reproduce(&empty, "", &[]).failed(1, "train_idx is empty");
+    let one_class = with_splits(rows(&[&[0, 2, 4]])("train_idx"), good("test_idx"));
+    reproduce(&one_class, "", &[]).failed(1, "e, s, split 1: all 3 rows have the label -1");
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_still_runs() {
+    let folder = Folder::new();
+    let none = folder.path("none");
+    let ran = run(&["reproduce", "ida-svm", "--data-dir", &none]).failed(1, "none: there is no such directory");
+    assert!(ran.err.contains("hint: without data still run: generated-svm\n"), "{}", ran.err);
+    for name in ["banana", "breast-cancer", "titanic", "waveform", "german"] {
+        fs::create_dir_all(folder.path(&format!("data/{name}"))).unwrap();
+        fs::write(folder.path(&format!("data/{name}/{name}.npz")), b"PK").unwrap();
+    }
+    let data = folder.path("data");
+    let missing = "image/image.npz";
+    let ran = run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, missing);
+    assert!(!ran.err.contains("banana.npz") && ran.err.contains("hint: with what there is still run: generated-svm\n"), "{}", ran.err);
+    let all = run(&["reproduce", "all", "--data-dir", &data, "--splits", "1"]).succeeded();
+    assert!(all.out.contains("not run: wu2006-table1-svm: it needs files that are not there") && all.out.contains(missing), "{}", all.out);
+    fs::create_dir_all(folder.path("data/image")).unwrap();
+    fs::write(folder.path("data/image/image.npz"), b"PK").unwrap();
+    run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, "banana.npz: this is not a zip file of NumPy arrays");
+}
