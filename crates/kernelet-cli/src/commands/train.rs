@@ -71,6 +71,7 @@ impl Train {
         files::check_output(&self.output, &[&self.data])?;
         self.learner.check(&self.settings)?;
         let kernel = self.kernel.kernel(session)?;
+        self.learner.make(kernel.clone(), &self.settings).check()?;
         let data = self.input.training_rows(&self.data, self.learner.wanted, session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
         let how = self.scale.how(&data, session)?;

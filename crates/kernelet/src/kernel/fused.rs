@@ -18,7 +18,7 @@ pub(crate) const ROWS: usize = 96;
 const TILE_PANELS: usize = 8;
 
 /// Features after which accumulators are put aside, so that rows and panels stay in cache when there are many features.
-const FEATURES_AT_ONCE: usize = 1024;
+const FEATURES_AT_ONCE: usize = 800;
 
 /// Exponents beyond this are left to the slow path: squares of such numbers may overflow.
 const LARGEST_EXPONENT: f64 = 1e30;
@@ -293,49 +293,55 @@ struct Walk<'a, R, S> {
 impl<R: SimdReal, S: Sink<R>> VectorJob<R> for Walk<'_, R, S> {
     #[inline(always)]
     fn run<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(mut self) {
-        let mut lane = self.lanes.start;
-        while lane < self.lanes.end {
-            match (self.packed.lanes() - lane) / V::WIDTH {
-                1 => self.panel::<V, ROWS, 1>(lane),
-                2 => self.panel::<V, ROWS, 2>(lane),
-                _ => self.panel::<V, ROWS, PANEL>(lane),
+        let (dim, width) = (self.packed.dim, PANEL * V::WIDTH);
+        let parts = dim.div_ceil(FEATURES_AT_ONCE).max(1);
+        // In several parts: rows of one part stay in cache while a whole tile of panels goes by.
+        let together = if parts > 1 { TILE_PANELS } else { 1 };
+        for first in self.lanes.clone().step_by(together * width) {
+            let end = self.lanes.end.min(first + together * width);
+            if parts > 1 {
+                self.tiles.resize(self.rows.starts.len() * together * width, R::default());
             }
-            lane += PANEL * V::WIDTH;
+            for part in 0..parts {
+                let features = part * dim / parts..(part + 1) * dim / parts;
+                for lane in (first..end).step_by(width) {
+                    match (self.packed.lanes() - lane) / V::WIDTH {
+                        1 => self.panel::<V, ROWS, 1>(lane, lane - first, features.clone()),
+                        2 => self.panel::<V, ROWS, 2>(lane, lane - first, features.clone()),
+                        _ => self.panel::<V, ROWS, PANEL>(lane, lane - first, features.clone()),
+                    }
+                }
+            }
         }
     }
 }
 
 impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
-    /// All rows against the panel of `COLS` registers that begins at `lane`.
+    /// All rows against the panel of `COLS` registers that begins at `lane`, `aside` lanes into those worked on together.
     #[inline(always)]
-    fn panel<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize) {
-        let (count, dim) = (self.rows.starts.len(), self.packed.dim);
+    fn panel<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize, aside: usize, features: Range<usize>) {
+        let count = self.rows.starts.len();
         let blocks = count / ROWS * ROWS;
-        let size = COLS * V::WIDTH;
-        if dim > FEATURES_AT_ONCE {
-            self.tiles.resize(count * size, R::default());
+        for row in (0..blocks).step_by(ROWS) {
+            self.tile::<V, ROWS, COLS>(lane, row, aside * count + row * COLS * V::WIDTH, features.clone());
         }
-        let mut from = 0;
-        loop {
-            let to = dim.min(from + FEATURES_AT_ONCE);
-            for row in (0..blocks).step_by(ROWS) {
-                self.tile::<V, ROWS, COLS>(lane, row, from..to);
-            }
-            for row in blocks..count {
-                self.tile::<V, 1, COLS>(lane, row, from..to);
-            }
-            from = to;
-            if from == dim {
-                break;
-            }
+        for row in blocks..count {
+            self.tile::<V, 1, COLS>(lane, row, aside * count + row * COLS * V::WIDTH, features.clone());
         }
     }
 
-    /// `ROWS` rows against one panel, for the features `features`: one multiply-add for each register, row and feature.
+    /// `ROWS` rows against one panel, for the features `features`: one multiply-add for each register, row and feature. Unfinished
+    /// accumulators are put aside at `aside`.
     ///
     /// Plain loops over arrays of fixed size: these stay in registers, and closures would not be compiled for the caller's instruction set.
     #[inline(always)]
-    fn tile<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize, row: usize, features: Range<usize>) {
+    fn tile<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(
+        &mut self,
+        lane: usize,
+        row: usize,
+        aside: usize,
+        features: Range<usize>,
+    ) {
         let (dim, size) = (self.packed.dim, COLS * V::WIDTH);
         let mut z = [V::splat(R::default()); COLS];
         let vectors = &self.packed.starts[lane..lane + size];
@@ -351,7 +357,7 @@ impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
                 }
             }
         } else {
-            let tiles = &self.tiles[row * size..(row + ROWS) * size];
+            let tiles = &self.tiles[aside..aside + ROWS * size];
             for_each_row!(ROWS, ROW, {
                 for c in 0..COLS {
                     sums[ROW][c] = V::load(&tiles[ROW * size + c * V::WIDTH..]);
@@ -378,7 +384,7 @@ impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
         if features.end == dim {
             self.sink.take(row, lane, sums);
         } else {
-            let tiles = &mut self.tiles[row * size..(row + ROWS) * size];
+            let tiles = &mut self.tiles[aside..aside + ROWS * size];
             for_each_row!(ROWS, ROW, {
                 for c in 0..COLS {
                     sums[ROW][c].store(&mut tiles[ROW * size + c * V::WIDTH..]);

@@ -23,6 +23,8 @@ use crate::{
 pub trait Learner: Send + Sync {
     /// The name on the command line, in Python and in model files.
     fn name(&self) -> &'static str;
+    /// An error when a parameter is outside its range. Learning checks this too; callers may before they read data.
+    fn check(&self) -> Result<()>;
     /// Learns from data. Cancelling returns the machine of the work so far.
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit>;
 }

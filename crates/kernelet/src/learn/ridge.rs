@@ -34,15 +34,20 @@ impl Learner for Ridge {
         "ridge"
     }
 
-    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+    fn check(&self) -> Result<()> {
         self.kernel.check()?;
         require_positive("lambda", self.lambda)?;
-        data.check()?;
-        let targets = data.values()?;
         if matches!(self.kernel, Kernel::Precomputed(_)) || !self.kernel.profile().definite() {
             let instead = "use a definite kernel of two vectors, such as gaussian".into();
             return Err(Error::Unsupported { method: self.name(), with: format!("the {} kernel", self.kernel.name()), instead });
         }
+        Ok(())
+    }
+
+    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.check()?;
+        data.check()?;
+        let targets = data.values()?;
         let rows: Vec<usize> = (0..data.len()).filter(|&i| data.weight(i) > 0.0).collect();
         if rows.is_empty() {
             return Err(Error::data("no row has a weight above 0"));

@@ -38,6 +38,10 @@ impl Learner for Scaled {
         self.learner.name()
     }
 
+    fn check(&self) -> Result<()> {
+        self.learner.check()
+    }
+
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         data.check()?;
         let Some(scale) = self.how.scale_for(data)? else { return self.learner.learn(data, watch) };

@@ -76,6 +76,12 @@ impl Learner for Svc {
         "svc"
     }
 
+    fn check(&self) -> Result<()> {
+        self.kernel.check()?;
+        require_positive("c", self.c)?;
+        require_positive("tolerance", self.tolerance)
+    }
+
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.check()?;
         let classes = check_classes(data)?;
@@ -108,12 +114,6 @@ impl Learner for Svc {
 }
 
 impl Svc {
-    fn check(&self) -> Result<()> {
-        self.kernel.check()?;
-        require_positive("c", self.c)?;
-        require_positive("tolerance", self.tolerance)
-    }
-
     /// The kernel matrix that the data are, when the kernel is precomputed.
     fn gram(&self, data: &Dataset) -> Result<Option<Matrix>> {
         if self.kernel != Kernel::Precomputed(Precomputed {}) {

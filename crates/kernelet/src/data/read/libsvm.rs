@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Csr, DENSE_ABOVE, Dataset, Points, Target},
+    data::{Csr, Dataset, Points, Target},
 };
 
 /// The largest index.
@@ -60,12 +60,7 @@ fn stored(rows: Csr, expected: Option<usize>) -> (Points, Vec<String>) {
         return (rows.into(), vec![note]);
     }
     let rows = rows.widened(expected.unwrap_or(0));
-    let density = rows.density();
-    let mut notes = vec![];
-    if density > DENSE_ABOVE && density < 1.0 {
-        notes.push(format!("sparse data of density {:.0} % are held dense", 100.0 * density));
-    }
-    (Points::from(rows).densified_if_dense(), notes)
+    (Points::from(rows).densified_if_dense(), vec![])
 }
 
 /// What is wrong, and where: line and column from 1.
@@ -345,7 +340,7 @@ mod tests {
         let predicting = Reading { dim: Some(3), ..Reading::default() };
         let short = read(b"1:1 2:2", "a.svm", &predicting).unwrap();
         assert_eq!(short.dataset.points, Points::F64(crate::linalg::Matrix::new(vec![1.0, 2.0, 0.0], 1, 3).unwrap()));
-        assert_eq!(short.notes, ["sparse data of density 67 % are held dense"]);
+        assert!(short.notes.is_empty());
         let wide = read(b"1:1 2:2 3:3 4:4 5:5", "a.svm", &predicting).unwrap();
         assert!(wide.dataset.points.is_sparse() && wide.dataset.dim() == 5);
         assert_eq!(wide.notes, ["the rows have features up to 5, the model has 3; its vectors are zero in the others"]);
