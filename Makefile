@@ -1,9 +1,9 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo bench bench-peers doc
+.PHONY: help test lint demo bench bench-peers bench-predict doc
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 test: lint ## format, lints and all tests; needs nothing but Rust
 	cargo test --workspace --quiet
@@ -25,6 +25,12 @@ bench-peers: ## training and reading beside LIBSVM and scikit-learn; DATA=DIR ad
 		target/peers-venv/bin/pip install --quiet "$$package" || echo "$$package could not be installed; what needs it is left out"; \
 	done < benches/peers/requirements.txt
 	target/peers-venv/bin/python benches/peers/peers.py $(if $(DATA),--data-dir $(DATA)) $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-predict: ## prediction beside scikit-learn, scikit-learn-intelex and onnxruntime
+	cargo build --release
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn scikit-learn-intelex onnxruntime skl2onnx
+	target/peers-venv/bin/python benches/peers/predict.py $(if $(REPEAT),--repeat $(REPEAT))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
