@@ -6,6 +6,7 @@
 //!
 //! Cost of a step: two scans of the active rows, and a kernel row of n d where the cache does not have it.
 mod cache;
+mod packed;
 mod rows;
 mod scan;
 mod solver;

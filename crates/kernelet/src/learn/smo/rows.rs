@@ -1,16 +1,15 @@
 //! Where kernel rows come from: packed dense points, sparse points, or a matrix that is there already.
 use rayon::prelude::*;
 
-use super::scan::LANES;
+use super::{
+    packed::{Centred, GROUP, Packed},
+    scan::LANES,
+};
 use crate::{
     Error, Result,
     data::{Csr, Points},
-    kernel::{
-        Argument, Kernel, Profile, block,
-        exp::{exp, exp_f32},
-        simd::{self, Job, multiply_add, multiply_add_f32},
-    },
-    linalg::{Matrix, Real, dot},
+    kernel::{Argument, Kernel, block},
+    linalg::Matrix,
 };
 
 /// Gives rows of a kernel matrix, padded with zeros to a multiple of the scans' lanes.
@@ -34,6 +33,9 @@ pub trait RowSource: Send + Sync {
 /// Kernel values beyond this do not fit the cache's single precision with room to spare.
 const LARGEST_VALUE: f64 = 1e30;
 
+/// Squares beyond this may overflow when they are added.
+const LARGEST_SQUARE: f64 = 1e300;
+
 /// Above this value of gamma |x|^2 single precision loses too many digits of a distance: the error of k is about 1e-7 times it.
 const LARGEST_SINGLE: f64 = 50.0;
 
@@ -42,6 +44,12 @@ const FINEST_SINGLE: f64 = 1e-4;
 
 /// The kernel rows of `points`. Gaussian rows are computed in single precision where that costs less than the tolerance.
 pub fn rows_of(kernel: &Kernel, points: &Points, tolerance: f64) -> Result<Box<dyn RowSource>> {
+    // Differences of squares that overflow would be NaN.
+    if points.squared_norms().into_iter().any(|norm| norm.is_nan() || norm > LARGEST_SQUARE) {
+        return Err(Error::data(
+            "the data have numbers so large that their squares overflow; scale the data, for example with --scale standard",
+        ));
+    }
     let largest = block::diagonal(kernel, points).into_iter().fold(0.0f64, |a, b| if b.abs() > a || b.is_nan() { b.abs() } else { a });
     if largest.is_nan() || largest > LARGEST_VALUE {
         return Err(Error::data(format!("kernel values reach {largest:.1e}; scale the data, for example with --scale standard")));
@@ -58,253 +66,6 @@ pub fn rows_of(kernel: &Kernel, points: &Points, tolerance: f64) -> Result<Box<d
         }
         _ => Box::new(Packed::<f64>::new(kernel, &Centred::new(points, kernel.profile().argument() == Argument::SquaredDistance))),
     })
-}
-
-/// Points less their mean, where only distances matter: then these keep their digits however far the data lie from the origin.
-struct Centred<'a> {
-    points: &'a Points,
-    centre: Vec<f64>,
-    /// |x|^2 of every row, less the centre.
-    norms: Vec<f64>,
-}
-
-impl<'a> Centred<'a> {
-    fn new(points: &'a Points, by_mean: bool) -> Self {
-        let (len, dim) = (points.len(), points.dim());
-        let mut centred = Centred { points, centre: vec![0.0; dim], norms: vec![] };
-        let (mut row, mut mean) = (vec![0.0; dim], vec![0.0; dim]);
-        if by_mean {
-            for i in 0..len {
-                centred.copy_rows(i..i + 1, &mut row);
-                mean.iter_mut().zip(&row).for_each(|(m, v)| *m += v / len as f64);
-            }
-        }
-        centred.centre = mean;
-        for i in 0..len {
-            centred.copy_rows(i..i + 1, &mut row);
-            centred.norms.push(dot(&row, &row));
-        }
-        centred
-    }
-
-    fn copy_rows(&self, range: std::ops::Range<usize>, out: &mut [f64]) {
-        let dim = self.centre.len();
-        self.points.copy_rows(range, dim, out);
-        for row in out.chunks_exact_mut(dim.max(1)) {
-            row.iter_mut().zip(&self.centre).for_each(|(v, c)| *v -= c);
-        }
-    }
-}
-
-/// Dense points in panels of [`LANES`] rows, feature by feature, so that a kernel row is a run of multiply-adds.
-struct Packed<R> {
-    kernel: Kernel,
-    argument: Argument,
-    len: usize,
-    dim: usize,
-    panels: Vec<R>,
-    /// |x|^2 of every row, less the common centre.
-    norms: Vec<R>,
-}
-
-/// What the packed rows need of a number type.
-trait PanelReal: Real {
-    fn multiply_add<const FMA: bool>(a: Self, b: Self, c: Self) -> Self;
-    /// exp(gamma (2 dot - norms)) in place of dot.
-    fn gaussian<const FMA: bool>(dot: Self, norm_x: Self, norm_z: Self, gamma: Self) -> f32;
-}
-
-impl PanelReal for f32 {
-    #[inline(always)]
-    fn multiply_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
-        multiply_add_f32::<FMA>(a, b, c)
-    }
-    #[inline(always)]
-    fn gaussian<const FMA: bool>(dot: f32, norm_x: f32, norm_z: f32, gamma: f32) -> f32 {
-        let u = multiply_add_f32::<FMA>(-2.0, dot, norm_x + norm_z);
-        exp_f32::<FMA>(-gamma * if u > 0.0 { u } else { 0.0 })
-    }
-}
-
-impl PanelReal for f64 {
-    #[inline(always)]
-    fn multiply_add<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
-        multiply_add::<FMA>(a, b, c)
-    }
-    #[inline(always)]
-    fn gaussian<const FMA: bool>(dot: f64, norm_x: f64, norm_z: f64, gamma: f64) -> f32 {
-        let u = multiply_add::<FMA>(-2.0, dot, norm_x + norm_z);
-        exp::<FMA>(-gamma * if u > 0.0 { u } else { 0.0 }) as f32
-    }
-}
-
-impl<R: PanelReal> Packed<R> {
-    fn new(kernel: &Kernel, centred: &Centred) -> Self {
-        let dim = centred.centre.len();
-        let mut packed = Packed::empty(kernel, centred.norms.len(), dim);
-        let mut rows = vec![0.0; LANES * dim];
-        for first in (0..packed.len).step_by(LANES) {
-            let count = LANES.min(packed.len - first);
-            centred.copy_rows(first..first + count, &mut rows[..count * dim]);
-            let panel = &mut packed.panels[first * dim..(first + LANES) * dim];
-            for (lane, row) in rows[..count * dim].chunks_exact(dim.max(1)).enumerate() {
-                row.iter().enumerate().for_each(|(k, v)| panel[k * LANES + lane] = R::from_f64(*v));
-            }
-        }
-        packed.norms.iter_mut().zip(&centred.norms).for_each(|(to, from)| *to = R::from_f64(*from));
-        packed
-    }
-
-    fn empty(kernel: &Kernel, len: usize, dim: usize) -> Self {
-        let padded = len.next_multiple_of(LANES);
-        let argument = kernel.profile().argument();
-        Packed { kernel: kernel.clone(), argument, len, dim, panels: vec![R::default(); padded * dim], norms: vec![R::default(); padded] }
-    }
-
-    fn place(&self, i: usize, k: usize) -> usize {
-        (i / LANES * self.dim + k) * LANES + i % LANES
-    }
-
-    fn point(&self, i: usize) -> Vec<R> {
-        (0..self.dim).map(|k| self.panels[self.place(i, k)]).collect()
-    }
-
-    /// Row `x` of the kernel matrix for the panels from `first` on.
-    fn fill(&self, x: &[R], norm: R, first: usize, out: &mut [f32]) {
-        let panels = &self.panels[first * self.dim * LANES..];
-        let norms = &self.norms[first * LANES..];
-        match &self.kernel {
-            Kernel::Gaussian(g) => simd::run(GaussianRow { x, norm, gamma: R::from_f64(g.gamma), panels, norms, out }),
-            _ => {
-                let profile = self.kernel.profile();
-                simd::run(AnyRow { x, norm, profile, distance: self.argument == Argument::SquaredDistance, panels, norms, out });
-            }
-        }
-    }
-}
-
-/// Panels in one unit of work of a parallel row or combination.
-const GROUP: usize = 16;
-
-/// Multiply-adds above which a row is worth sharing among threads.
-const WORTH_SHARING: usize = 1 << 20;
-
-impl<R: PanelReal> RowSource for Packed<R> {
-    fn len(&self) -> usize {
-        self.len
-    }
-
-    fn diagonal(&self) -> Vec<f64> {
-        let profile = self.kernel.profile();
-        let argument = |norm: &R| if self.argument == Argument::SquaredDistance { 0.0 } else { norm.to_f64() };
-        self.norms[..self.len].iter().map(|norm| profile.value(argument(norm))).collect()
-    }
-
-    fn row(&self, i: usize, out: &mut [f32]) {
-        let (x, norm) = (self.point(i), self.norms[i]);
-        let out = &mut out[..self.norms.len()];
-        if self.panels.len() < WORTH_SHARING || rayon::current_num_threads() == 1 {
-            self.fill(&x, norm, 0, out);
-        } else {
-            out.par_chunks_mut(GROUP * LANES).enumerate().for_each(|(g, out)| self.fill(&x, norm, g * GROUP, out));
-        }
-        out[self.len..].fill(0.0);
-    }
-
-    fn combine(&self, beta: &[(usize, f64)]) -> Vec<f64> {
-        let points: Vec<Vec<R>> = beta.iter().map(|&(i, _)| self.point(i)).collect();
-        let mut out = vec![0.0; self.norms.len()];
-        out.par_chunks_mut(LANES).enumerate().for_each(|(panel, out)| {
-            let mut row = [0f32; LANES];
-            for (x, &(i, weight)) in points.iter().zip(beta) {
-                self.fill(x, self.norms[i], panel, &mut row);
-                out.iter_mut().zip(&row).for_each(|(sum, &k)| *sum += weight * f64::from(k));
-            }
-        });
-        out.truncate(self.len);
-        out
-    }
-
-    fn subset(&self, keep: &[usize]) -> Box<dyn RowSource> {
-        let mut packed = Packed::<R>::empty(&self.kernel, keep.len(), self.dim);
-        for (new, &old) in keep.iter().enumerate() {
-            packed.norms[new] = self.norms[old];
-            for k in 0..self.dim {
-                let place = packed.place(new, k);
-                packed.panels[place] = self.panels[self.place(old, k)];
-            }
-        }
-        Box::new(packed)
-    }
-}
-
-/// The dot products of x with the points of one panel.
-#[inline(always)]
-fn panel_dots<R: PanelReal, const FMA: bool>(x: &[R], panel: &[R]) -> [R; LANES] {
-    let mut sums = [R::default(); LANES];
-    for (x, lanes) in x.iter().zip(panel.as_chunks::<LANES>().0) {
-        for l in 0..LANES {
-            sums[l] = R::multiply_add::<FMA>(*x, lanes[l], sums[l]);
-        }
-    }
-    sums
-}
-
-struct GaussianRow<'a, R> {
-    x: &'a [R],
-    norm: R,
-    gamma: R,
-    panels: &'a [R],
-    norms: &'a [R],
-    out: &'a mut [f32],
-}
-
-impl<R: PanelReal> Job for GaussianRow<'_, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let size = self.x.len() * LANES;
-        let norms = self.norms.as_chunks::<LANES>().0;
-        for (p, (out, norms)) in self.out.as_chunks_mut::<LANES>().0.iter_mut().zip(norms).enumerate() {
-            let dots = panel_dots::<R, FMA>(self.x, &self.panels[p * size..(p + 1) * size]);
-            for l in 0..LANES {
-                out[l] = R::gaussian::<FMA>(dots[l], self.norm, norms[l], self.gamma);
-            }
-        }
-    }
-}
-
-struct AnyRow<'a, R> {
-    x: &'a [R],
-    norm: R,
-    profile: &'a dyn Profile,
-    distance: bool,
-    panels: &'a [R],
-    norms: &'a [R],
-    out: &'a mut [f32],
-}
-
-impl<R: PanelReal> Job for AnyRow<'_, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let size = self.x.len() * LANES;
-        let norms = self.norms.as_chunks::<LANES>().0;
-        for (p, (out, norms)) in self.out.as_chunks_mut::<LANES>().0.iter_mut().zip(norms).enumerate() {
-            let dots = panel_dots::<R, FMA>(self.x, &self.panels[p * size..(p + 1) * size]);
-            let mut u = [0.0; LANES];
-            for l in 0..LANES {
-                u[l] = match self.distance {
-                    true => (self.norm.to_f64() + norms[l].to_f64() - 2.0 * dots[l].to_f64()).max(0.0),
-                    false => dots[l].to_f64(),
-                };
-            }
-            self.profile.values(&mut u);
-            for l in 0..LANES {
-                out[l] = u[l] as f32;
-            }
-        }
-    }
 }
 
 /// Sparse points: a row is a pass over all stored values against one point spread out.
@@ -465,6 +226,11 @@ mod tests {
     fn kernel_values_too_large_for_the_cache_are_refused() {
         let x = Points::from(Matrix::from_fn(3, 1, |i, _| 1e8 * (i as f64 + 1.0)));
         let error = rows_of(&Kernel::named("polynomial", 1.0, 3, 0.0).unwrap(), &x, 1e-3).err().unwrap();
-        assert!(error.to_string().contains("scale the data"), "{error}");
+        assert!(error.to_string().contains("kernel values reach"), "{error}");
+        let huge = Points::from(Matrix::from_fn(2, 1, |i, _| if i == 0 { 1e200 } else { -1e200 }));
+        for points in [Points::from(Csr::from_dense(&huge.to_dense())), huge] {
+            let error = rows_of(&Kernel::gaussian(1.0), &points, 1e-3).err().unwrap();
+            assert!(error.to_string().contains("their squares overflow"), "{error}");
+        }
     }
 }
