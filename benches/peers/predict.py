@@ -47,10 +47,11 @@ def libsvm_text(svc):
 
 
 def case(dim, rows, classes):
+    """A machine with about as many vectors as rows, and the rows and labels it was trained on."""
     rng = np.random.default_rng(dim + rows + classes)
     x = rng.normal(size=(rows, dim))
     y = rng.integers(classes, size=rows)
-    return SVC(C=1.0, gamma=1.0 / dim, decision_function_shape="ovo").fit(x, y)
+    return SVC(C=1.0, gamma=1.0 / dim, decision_function_shape="ovo").fit(x, y), x, y
 
 
 def once(work):
@@ -59,17 +60,18 @@ def once(work):
     return time.thread_time() - start
 
 
-def ours(model, data, precision):
-    command = [PROGRAM, "evaluate", model, data, "--threads", "1", "--json", "--quiet"] + (["--precision", precision] if precision else [])
+def ours(model, data):
+    """Elapsed seconds of prediction alone, as the program reports them."""
+    command = [PROGRAM, "evaluate", model, data, "--threads", "1", "--json", "--quiet"]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["seconds"]
 
 
-def contenders(svc, x):
+def contenders(svc, training, labels, x):
     found = {"scikit-learn": lambda: svc.decision_function(x)}
     try:
         from sklearnex.svm import SVC as FastSVC
 
-        fast = FastSVC(C=svc.C, gamma=svc.gamma, decision_function_shape="ovo").fit(svc._rows, svc._labels)
+        fast = FastSVC(C=svc.C, gamma=svc.gamma, decision_function_shape="ovo").fit(training, labels)
         found["scikit-learn-intelex"] = lambda: fast.decision_function(x)
     except ImportError:
         print("scikit-learn-intelex is not installed: left out.", file=sys.stderr)
@@ -96,18 +98,15 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     print("| features | vectors | classes | program | seconds | times kernelet's |\n|---|---|---|---|---|---|")
     for dim, rows, classes in [(16, 520, 2), (20, 520, 2), (256, 510, 2), (16, 2600, 2), (256, 2550, 2), (16, 520, 10), (256, 510, 10)]:
-        rng = np.random.default_rng(7)
-        svc = case(dim, rows, classes)
-        training = np.random.default_rng(dim + rows + classes)
-        svc._rows, svc._labels = training.normal(size=(rows, dim)), training.integers(classes, size=rows)
-        x = rng.normal(size=(options.rows, dim))
+        svc, training, labels = case(dim, rows, classes)
+        x = np.random.default_rng(7).normal(size=(options.rows, dim))
         model, data = WORK / "predict.libsvm", WORK / "predict.npz"
         model.write_text(libsvm_text(svc))
         np.savez(data, X=x, y=np.zeros(options.rows, dtype=np.int64))
-        others = contenders(svc, x)
+        others = contenders(svc, training, labels, x)
         best = {"kernelet": np.inf, **{name: np.inf for name in others}}
         for _ in range(options.repeat):
-            best["kernelet"] = min(best["kernelet"], ours(model, data, None))
+            best["kernelet"] = min(best["kernelet"], ours(model, data))
             for name, work in others.items():
                 best[name] = min(best[name], once(work))
         for name, seconds in best.items():
