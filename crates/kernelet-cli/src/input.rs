@@ -3,7 +3,7 @@ use clap::Args;
 use kernelet::{
     data::{
         Dataset,
-        read::{Format, Read, Reading, Wanted, read},
+        read::{self, Format, Read, Reading, Wanted},
     },
     machine::{Decision, Machine},
     model::{self, Kind},
@@ -42,15 +42,49 @@ impl Input {
         self.read(path, Reading { wanted, names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() }, session)
     }
 
+    /// The same a block at a time, without targets, so that the file may be larger than memory.
+    pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
+        let how = self.reading(Reading { names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() });
+        let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
+        Ok(Blocks { path, blocks, notes: vec![] })
+    }
+
+    fn reading(&self, how: Reading) -> Reading {
+        Reading { format: self.format, target_column: self.target.clone(), ..how }
+    }
+
     fn read(&self, path: &str, how: Reading, session: &Session) -> Result<Dataset> {
-        let how = Reading { format: self.format, target_column: self.target.clone(), ..how };
-        let Read { dataset, notes } = read(path, &how).map_err(|error| Failure::in_file(path, error))?;
+        let how = self.reading(how);
+        let Read { dataset, notes } = read::read(path, &how).map_err(|error| Failure::in_file(path, error))?;
         notes.iter().for_each(|note| session.note(note));
         dataset.check().map_err(|error| Failure::in_file(path, error))?;
         let storage = if dataset.points.is_sparse() { "sparse" } else { "dense" };
         session.detail(format!("{path}: {} of {}, {storage}", counted(dataset.len(), "row"), counted(dataset.dim(), "feature")));
         session.check_cancelled()?;
         Ok(dataset)
+    }
+}
+
+/// The rows of a file, a block at a time.
+pub struct Blocks<'a> {
+    path: &'a str,
+    blocks: read::Blocks,
+    notes: Vec<String>,
+}
+
+impl Blocks<'_> {
+    /// The next rows, none after the last. What is to be said about several blocks is said once.
+    pub fn next(&mut self, session: &Session) -> Result<Option<Dataset>> {
+        let Some(Read { dataset, notes }) = self.blocks.next().map_err(|error| Failure::in_file(self.path, error))? else {
+            return Ok(None);
+        };
+        for note in notes {
+            if !self.notes.contains(&note) {
+                session.note(&note);
+                self.notes.push(note);
+            }
+        }
+        Ok(Some(dataset))
     }
 }
 

@@ -136,6 +136,7 @@ fn io_reason(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => "there is no such file".into(),
         io::ErrorKind::PermissionDenied => "permission denied".into(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "there is no space left on the disk".into(),
         io::ErrorKind::IsADirectory => "this is a directory, not a file".into(),
         _ => source.to_string(),
     }

@@ -1,9 +1,10 @@
 //! `kernelet predict`: one line for each row.
-use std::time::Instant;
+use std::{io, time::Instant};
 
 use clap::{Args, ValueEnum};
 use kernelet::{
-    data::{Label, Points, read::Wanted},
+    Error,
+    data::Label,
     linalg::Matrix,
     machine::{Calibration, Decision, Machine, Pairwise, Predictor},
     model::write_atomically,
@@ -17,9 +18,6 @@ use crate::{
     layout::{counted, exact},
     session::Session,
 };
-
-/// Rows predicted between two looks at Ctrl-C.
-const BLOCK: usize = 8192;
 
 /// Flags of `predict`.
 #[derive(Args, Debug)]
@@ -73,8 +71,16 @@ pub enum Precision {
     F32,
 }
 
+/// What a run did.
+#[derive(Default)]
+struct Done {
+    rows: usize,
+    seconds: f64,
+}
+
 impl Predict {
-    /// Predicts, then writes everything at once.
+    /// Reads, predicts and writes block by block, so that files larger than memory pass through; a file as output is there whole or not
+    /// at all.
     pub fn run(self, session: &Session) -> Result<()> {
         let output = self.output.as_deref().filter(|output| *output != "-");
         if let Some(output) = output {
@@ -82,49 +88,73 @@ impl Predict {
         }
         let (machine, _) = input::model(&self.model)?;
         let form = Form::of(&machine, self.values)?;
-        let data = self.input.rows_for(&machine, &self.data, Wanted::Nothing, session)?;
-        let clock = Instant::now();
-        let outputs = outputs(&machine, self.precision, &data.points, session)?;
-        let seconds = clock.elapsed().as_secs_f64();
-        session.detail(format!("{} predicted in {seconds:.3} s", counted(data.len(), "row")));
-        if let Some(output) = output {
-            write_atomically(output, |writer| writer.write_all(form.text(&outputs).as_bytes()))?;
-        }
+        let mut predictions = vec![];
+        let done = match output {
+            Some(output) => self.to_file(output, &machine, &form, session)?,
+            None if session.json() => self.to_each(&machine, session, &mut |block| {
+                predictions.extend(form.json(block));
+                Ok(())
+            })?,
+            None => {
+                let mut header = form.header_line();
+                self.to_each(&machine, session, &mut |block| session.print(&(std::mem::take(&mut header) + &form.lines(block))))?
+            }
+        };
+        let Done { rows, seconds } = done;
+        session.detail(format!("{} predicted in {seconds:.3} s", counted(rows, "row")));
         match (output, session.json()) {
             (Some(output), false) => {
-                session.note(format!("{} written to {output}", counted(data.len(), "prediction")));
+                session.note(format!("{} written to {output}", counted(rows, "prediction")));
                 Ok(())
             }
-            (None, false) => session.print(&form.text(&outputs)),
+            (None, false) => Ok(()),
             (_, true) => {
-                let predictions = if output.is_none() { form.json(&outputs) } else { Value::Null };
                 let name = self.values.to_possible_value().map(|value| value.get_name().to_string());
                 let answer = json!({
-                    "rows": data.len(), "values": name, "columns": form.header(), "predictions": predictions,
+                    "rows": rows, "values": name, "columns": form.header(), "predictions": output.is_none().then_some(predictions),
                     "output": output, "seconds": seconds,
                 });
                 session.print(&format!("{answer}\n"))
             }
         }
     }
-}
 
-/// The outputs for all rows, a block at a time so that Ctrl-C is heard.
-fn outputs(machine: &Machine, precision: Precision, points: &Points, session: &Session) -> Result<Matrix> {
-    let predictor = match precision {
-        Precision::F64 => Predictor::new(machine),
-        Precision::F32 => Predictor::single(machine),
-    };
-    let (watch, n) = (session.watch(), points.len());
-    let mut all = Matrix::zeros(n, machine.outputs());
-    for first in (0..n).step_by(BLOCK) {
-        let rows: Vec<usize> = (first..n.min(first + BLOCK)).collect();
-        let block = predictor.outputs(&points.select(&rows))?;
-        rows.iter().for_each(|&i| all.row_mut(i).copy_from_slice(block.row(i - first)));
-        watch.report("predicting", rows.len() as u64 + first as u64, Some(n as u64), None);
-        session.check_cancelled()?;
+    fn to_file(&self, output: &str, machine: &Machine, form: &Form, session: &Session) -> Result<Done> {
+        let mut outcome = Ok(Done::default());
+        let written = write_atomically(output, |writer| {
+            writer.write_all(form.header_line().as_bytes())?;
+            outcome = self.to_each(machine, session, &mut |block| {
+                writer.write_all(form.lines(block).as_bytes()).map_err(|error| Error::io(output, error).into())
+            });
+            // The error itself stays in `outcome`; this one only keeps the file from being put in its place.
+            outcome.as_ref().map(drop).map_err(|_| io::Error::other("the predictions are not complete"))
+        });
+        let done = outcome?;
+        written?;
+        Ok(done)
     }
-    Ok(all)
+
+    /// The outputs of each block of rows; the next block is read meanwhile.
+    fn to_each(&self, machine: &Machine, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
+        let predictor = match self.precision {
+            Precision::F64 => Predictor::new(machine),
+            Precision::F32 => Predictor::single(machine),
+        };
+        let watch = session.watch();
+        let mut blocks = self.input.blocks_for(machine, &self.data)?;
+        let (mut done, mut next) = (Done::default(), blocks.next(session)?);
+        while let Some(data) = next {
+            let clock = Instant::now();
+            let (following, outputs) = rayon::join(|| blocks.next(session), || predictor.outputs(&data.points));
+            done.seconds += clock.elapsed().as_secs_f64();
+            take(&outputs?)?;
+            done.rows += data.len();
+            watch.report("rows predicted", done.rows as u64, None, None);
+            session.check_cancelled()?;
+            next = following?;
+        }
+        Ok(done)
+    }
 }
 
 /// How one row of outputs becomes a line.
@@ -172,13 +202,13 @@ impl<'a> Form<'a> {
         }
     }
 
-    fn text(&self, outputs: &Matrix) -> String {
-        let mut text = String::new();
-        if let Some(names) = self.header() {
-            text.push_str(&names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(","));
-            text.push('\n');
-        }
-        let labels = self.labels();
+    fn header_line(&self) -> String {
+        let line = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
+        self.header().map_or(String::new(), line)
+    }
+
+    fn lines(&self, outputs: &Matrix) -> String {
+        let (mut text, labels) = (String::new(), self.labels());
         for row in outputs.iter() {
             match self {
                 Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
@@ -189,7 +219,7 @@ impl<'a> Form<'a> {
         text
     }
 
-    fn json(&self, outputs: &Matrix) -> Value {
+    fn json(&self, outputs: &Matrix) -> Vec<Value> {
         let labels = self.labels();
         let row = |row: &[f64]| match self {
             Form::Label(decision) => json!(labels[decision.class(row)]),

@@ -138,3 +138,59 @@ fn what_a_model_cannot_tell_is_said() {
     run(&["predict", &model, &data, "--values", "probability"]).failed(2, "the model was trained without probabilities");
     run(&["predict", &model, &data, "--values", "features"]).failed(2, "the model makes no features");
 }
+
+/// Rows of text, more than one block of the reader.
+fn many_rows(n: usize) -> String {
+    (0..n).map(|i| format!("{} 1:{} 2:{}\n", i % 2, (i as f64 * 0.37).sin(), (i as f64 * 0.11).cos())).collect()
+}
+
+#[test]
+fn files_of_many_blocks_are_predicted_row_by_row_like_their_parts() {
+    let folder = Folder::new();
+    let model = folder.model();
+    let text = many_rows(200_000);
+    let (data, out) = (folder.file("many.svm", &text), folder.path("out.txt"));
+    run(&["predict", &model, &data, "-o", &out, "--values", "decision"]).succeeded();
+    let all = fs::read_to_string(&out).unwrap();
+    let all: Vec<&str> = all.lines().collect();
+    assert_eq!(all.len(), 200_001);
+    let last: String = text.lines().skip(199_000).map(|line| format!("{line}\n")).collect();
+    let part = run(&["predict", &model, &folder.file("last.svm", last), "--values", "decision"]).succeeded();
+    assert_eq!(part.lines()[1..], all[199_001..]);
+    let csv: String = text.lines().map(|line| line[2..].replace("1:", "").replace(" 2:", ",") + "\n").collect();
+    let from_table = run(&["predict", &model, &folder.file("many.csv", format!("a,b\n{csv}")), "--values", "decision"]).succeeded();
+    assert_eq!(from_table.lines(), all);
+}
+
+#[test]
+fn a_bad_row_late_in_a_file_is_named_and_leaves_no_output_file() {
+    let folder = Folder::new();
+    let (model, out) = (folder.model(), folder.path("out.txt"));
+    let bad = folder.file("bad.svm", many_rows(150_000) + "1 1:x\n");
+    run(&["predict", &model, &bad, "-o", &out]).failed(1, "bad.svm, line 150001, column 5: the value \"x\" of feature 1 is not a number");
+    assert!(!std::path::Path::new(&out).exists());
+    let bad = folder.file("nan.svm", many_rows(150_000) + "1 1:nan\n");
+    run(&["predict", &model, &bad, "-o", &out]).failed(1, "a value in row 150001, column 1 is NaN");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn memory_does_not_grow_with_the_file() {
+    use std::io::Write;
+    let folder = Folder::new();
+    let model = folder.model();
+    let fits = |rows: usize| {
+        let data = folder.path("grown.csv");
+        let mut file = std::io::BufWriter::new(fs::File::create(&data).unwrap());
+        (0..rows).for_each(|i| writeln!(file, "0.{i},0.5").unwrap());
+        file.into_inner().unwrap();
+        let out = folder.path("out.txt");
+        let script = format!("ulimit -v {LIMIT_KIB}; exec \"$0\" \"$@\"");
+        let program = env!("CARGO_BIN_EXE_kernelet");
+        let arguments = ["-c", &script, program, "predict", &model, &data, "-o", &out, "--threads", "2", "--quiet"];
+        std::process::Command::new("sh").args(arguments).status().unwrap().success()
+    };
+    // The file has 50 MB of text, 64 MB as numbers; the program with its threads reserves less than the limit.
+    const LIMIT_KIB: usize = 100 << 10;
+    assert!(fits(1000) && fits(4_000_000));
+}

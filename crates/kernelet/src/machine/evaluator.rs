@@ -66,8 +66,8 @@ impl RowSource for Input<'_> {
 }
 
 impl Input<'_> {
-    /// `count` rows scaled, as points: sparse where they can be.
-    fn points(&self, count: usize, dim: usize) -> Points {
+    /// `count` rows scaled, as points: sparse where they can be, else in the memory of `spare`.
+    fn points(&self, count: usize, dim: usize, spare: &mut Spare) -> Points {
         let keeps_zero = self.scale.is_none_or(|scale| scale.shift.is_none());
         if let (InputRows::Points(Points::Sparse(rows), first), true) = (&self.rows, keeps_zero) {
             let chosen: Vec<usize> = (*first..first + count).collect();
@@ -77,11 +77,13 @@ impl Input<'_> {
                 Some(scale) => rows.mapped(|j, v| scale.factor.get(j).map_or(0.0, |factor| v * factor)).into(),
             };
         }
-        let (mut dense, mut buffer) = (Matrix::zeros(count, dim), vec![0.0; dim]);
-        for i in 0..count {
-            dense.row_mut(i).copy_from_slice(self.row(i, &mut buffer).0);
+        let mut dense = std::mem::take(&mut spare.rows);
+        dense.resize(count * dim, 0.0);
+        spare.row.resize(dim, 0.0);
+        for (i, to) in (0..count).zip(dense.chunks_exact_mut(dim.max(1))) {
+            to.copy_from_slice(self.row(i, &mut spare.row).0);
         }
-        dense.into()
+        Matrix::new(dense, count, dim).unwrap_or_default().into()
     }
 
     fn is_wide_and_sparse(&self, dim: usize) -> bool {
@@ -95,6 +97,14 @@ pub struct Work {
     double: Buffers<f64>,
     single: Buffers<f32>,
     scratch: Scratch,
+    spare: Spare,
+}
+
+/// Memory for rows on their way to a kernel block.
+#[derive(Debug, Default)]
+struct Spare {
+    rows: Vec<f64>,
+    row: Vec<f64>,
 }
 
 #[derive(Debug, Default)]
@@ -165,7 +175,7 @@ impl Evaluator {
     fn add_blocks(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) {
         let Expansion { kernel, vectors, coefficients } = &self.expansion;
         let (columns, mixer) = self.blocks.get_or_init(|| (Columns::new(kernel, vectors), Mixer::new(coefficients, vectors.len())));
-        let points = input.points(count, vectors.dim());
+        let points = input.points(count, vectors.dim(), &mut work.spare);
         let Buffers { values, sums, .. } = &mut work.double;
         mixer.start(count, sums);
         for first in (0..vectors.len()).step_by(TILE) {
@@ -175,6 +185,9 @@ impl Evaluator {
             mixer.add(values, tile, count, sums);
         }
         mixer.finish(sums, count, out);
+        if let Points::F64(rows) = points {
+            work.spare.rows = rows.into_values();
+        }
     }
 }
 

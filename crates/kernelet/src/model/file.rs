@@ -16,13 +16,13 @@ pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Writ
     let path = path.as_ref();
     let failed = |source| Error::io(path, source);
     let Some(Place { target, permissions, mut temporary, file }) = Place::prepare(path).map_err(failed)? else {
-        return write_directly(path, write).map_err(|source| failed(in_words(source)));
+        return write_directly(path, write).map_err(failed);
     };
-    fill(file, write).map_err(|source| failed(in_words(source)))?;
+    fill(file, write).map_err(failed)?;
     if let Some(permissions) = permissions {
         fs::set_permissions(&temporary.path, permissions).map_err(failed)?;
     }
-    fs::rename(&temporary.path, &target).map_err(|source| failed(in_words(source)))?;
+    fs::rename(&temporary.path, &target).map_err(failed)?;
     temporary.renamed = true;
     Ok(())
 }
@@ -104,14 +104,6 @@ impl Drop for Temporary {
     }
 }
 
-/// What the system says about a full disk, in words.
-fn in_words(source: io::Error) -> io::Error {
-    match source.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => io::Error::other("there is no space left on the disk"),
-        _ => source,
-    }
-}
-
 /// Why a directory takes no new file, in words.
 fn of_directory(directory: &Path, source: io::Error) -> io::Error {
     let name = directory.display();
@@ -120,7 +112,7 @@ fn of_directory(directory: &Path, source: io::Error) -> io::Error {
         ErrorKind::NotADirectory => io::Error::other(format!("{name} is not a directory")),
         ErrorKind::PermissionDenied => io::Error::other(format!("no permission to write in the directory {name}")),
         ErrorKind::ReadOnlyFilesystem => io::Error::other(format!("the directory {name} is on a read-only file system")),
-        _ => in_words(source),
+        _ => source,
     }
 }
 

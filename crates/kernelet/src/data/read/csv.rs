@@ -11,6 +11,7 @@ use ::csv::{ByteRecord, ReaderBuilder};
 use super::{
     Read, Reading,
     columns::{Chosen, checked_header, choose},
+    source,
     targets::{Targets, quoted},
 };
 use crate::{
@@ -20,33 +21,98 @@ use crate::{
 
 /// Reads a table of text.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    let mut table = Table::new(bytes, origin);
-    let Some(first) = table.next()? else {
-        return Err(Error::format(origin, None, None, "the file is empty"));
-    };
-    let second = table.next()?;
-    let header = match is_header(&first, second.as_ref(), how) {
-        true => Some(table.names(&first)?),
-        false => None,
-    };
-    let mut chosen = choose(origin, first.len(), header.as_deref(), how)?;
-    if header.is_some() && first.iter().any(|field| kind(field) == Kind::Number) {
-        chosen.notes.push("the first row is taken as a header, though it has numbers".into());
+    let bytes = source::unmarked(bytes);
+    let layout = Layout::of(bytes, origin, how)?;
+    let mut part = layout.rows(bytes, &Place { origin, lines_before: 0, first: true, last: true }, how)?;
+    part.read.notes = layout.chosen.notes;
+    Ok(part.read)
+}
+
+/// What the first rows tell about the whole table.
+pub(super) struct Layout {
+    delimiter: u8,
+    width: usize,
+    header: Option<Vec<String>>,
+    chosen: Chosen,
+}
+
+/// Where a part of a table stands in its file.
+pub(super) struct Place<'a> {
+    pub(super) origin: &'a str,
+    pub(super) lines_before: usize,
+    /// The part begins with the first line, and so with the header.
+    pub(super) first: bool,
+    /// The part ends with the last line; else its last row may be cut short and is left for the next part.
+    pub(super) last: bool,
+}
+
+/// The rows of a part, and how many of its bytes they took.
+pub(super) struct Part {
+    pub(super) read: Read,
+    pub(super) used: usize,
+}
+
+impl Layout {
+    /// True when the rows that tell the layout are whole: a third one has begun.
+    pub(super) fn is_told_by(bytes: &[u8]) -> bool {
+        let mut table = Table::new(bytes, "", delimiter(bytes), 0);
+        let mut record = ByteRecord::new();
+        (0..3).all(|_| matches!(table.next(&mut record), Ok(true)))
     }
-    let mut rows = Rows { values: vec![], targets: Targets::new(how.wanted), len: 0, chosen: &chosen, header: header.as_deref() };
-    if header.is_none() {
-        rows.push(&table, &first)?;
+
+    /// The layout of the table that begins with these bytes.
+    pub(super) fn of(bytes: &[u8], origin: &str, how: &Reading) -> Result<Layout> {
+        let delimiter = delimiter(bytes);
+        let mut table = Table::new(bytes, origin, delimiter, 0);
+        let (mut first, mut second) = (ByteRecord::new(), ByteRecord::new());
+        if !table.next(&mut first)? {
+            return Err(Error::format(origin, None, None, "the file is empty"));
+        }
+        let second = table.next(&mut second)?.then_some(second);
+        let header = match is_header(&first, second.as_ref(), how) {
+            true => Some(table.names(&first)?),
+            false => None,
+        };
+        let mut chosen = choose(origin, first.len(), header.as_deref(), how)?;
+        if header.is_some() && first.iter().any(|field| kind(field) == Kind::Number) {
+            chosen.notes.push("the first row is taken as a header, though it has numbers".into());
+        }
+        Ok(Layout { delimiter, width: first.len(), header, chosen })
     }
-    let mut next = second;
-    while let Some(record) = next {
-        rows.push(&table, &record)?;
-        next = table.refill(record)?;
+
+    /// What the user should be told about the choice of columns.
+    pub(super) fn notes(&self) -> &[String] {
+        &self.chosen.notes
     }
-    let dim = chosen.features.len();
-    let points = super::matrix(rows.values, rows.len, dim)?;
-    let target = if chosen.target.is_some() { rows.targets.finish() } else { Target::None };
-    let names = header.as_ref().map(|header| chosen.features.iter().map(|&j| header[j].clone()).collect());
-    Ok(Read { dataset: Dataset { names, ..Dataset::new(points, target) }, notes: chosen.notes })
+
+    /// The rows of a part of the table.
+    pub(super) fn rows(&self, bytes: &[u8], place: &Place, how: &Reading) -> Result<Part> {
+        let mut table = Table::new(bytes, place.origin, self.delimiter, place.lines_before);
+        let (mut record, mut next) = (ByteRecord::new(), ByteRecord::new());
+        if place.first && self.header.is_some() {
+            table.next(&mut record)?;
+        }
+        let mut rows = Rows { values: vec![], targets: Targets::new(how.wanted), len: 0, layout: self };
+        let mut more = table.next(&mut record)?;
+        let mut used = if place.last { bytes.len() } else { 0 };
+        while more {
+            more = table.next(&mut next)?;
+            if !more && !place.last {
+                used = begins_at(&record);
+                break;
+            }
+            rows.push(&table, &record)?;
+            std::mem::swap(&mut record, &mut next);
+        }
+        let points = super::matrix(rows.values, rows.len, self.chosen.features.len())?;
+        let target = if self.chosen.target.is_some() { rows.targets.finish() } else { Target::None };
+        let names = self.header.as_ref().map(|header| self.chosen.features.iter().map(|&j| header[j].clone()).collect());
+        Ok(Part { read: Read { dataset: Dataset { names, ..Dataset::new(points, target) }, notes: vec![] }, used })
+    }
+}
+
+fn begins_at(record: &ByteRecord) -> usize {
+    record.position().map_or(0, |position| position.byte() as usize)
 }
 
 /// The features and targets gathered so far.
@@ -54,19 +120,22 @@ struct Rows<'a> {
     values: Vec<f64>,
     targets: Targets,
     len: usize,
-    chosen: &'a Chosen,
-    header: Option<&'a [String]>,
+    layout: &'a Layout,
 }
 
 impl Rows<'_> {
     fn push(&mut self, table: &Table, record: &ByteRecord) -> Result<()> {
-        for &j in &self.chosen.features {
+        let (found, width) = (record.len(), self.layout.width);
+        if found != width {
+            return Err(table.refuse(record, None, format!("this row has {}, but the first row has {width}", fields(found))));
+        }
+        for &j in &self.layout.chosen.features {
             match fast_float2::parse(record[j].trim_ascii()) {
                 Ok(value) if !f64::is_nan(value) => self.values.push(value),
                 _ => return Err(self.refuse(table, record, j)),
             }
         }
-        if let Some(j) = self.chosen.target {
+        if let Some(j) = self.layout.chosen.target {
             let field = record[j].trim_ascii();
             if kind(field) == Kind::Missing {
                 return Err(self.refuse(table, record, j));
@@ -80,7 +149,7 @@ impl Rows<'_> {
     /// What is wrong with a field that should be a number.
     fn refuse(&self, table: &Table, record: &ByteRecord, column: usize) -> Error {
         let field = record[column].trim_ascii();
-        let name = self.header.map_or(String::new(), |header| format!(" of {:?}", header[column]));
+        let name = self.layout.header.as_ref().map_or(String::new(), |header| format!(" of {:?}", header[column]));
         let reason = match kind(field) {
             Kind::Missing if field.is_empty() => format!("the value{name} is missing; fill it in or leave the row out"),
             Kind::Missing => format!("the value{name} is missing ({}); fill it in or leave the row out", String::from_utf8_lossy(field)),
@@ -91,37 +160,23 @@ impl Rows<'_> {
     }
 }
 
-/// The records of the text, all of the same length.
+/// The records of the text.
 struct Table<'a> {
     bytes: &'a [u8],
     origin: &'a str,
     reader: ::csv::Reader<&'a [u8]>,
-    width: Option<usize>,
+    lines_before: usize,
 }
 
 impl<'a> Table<'a> {
-    fn new(bytes: &'a [u8], origin: &'a str) -> Self {
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter(bytes)).from_reader(bytes);
-        Table { bytes, origin, reader, width: None }
+    fn new(bytes: &'a [u8], origin: &'a str, delimiter: u8, lines_before: usize) -> Self {
+        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
+        Table { bytes, origin, reader, lines_before }
     }
 
-    fn next(&mut self) -> Result<Option<ByteRecord>> {
-        self.refill(ByteRecord::new())
-    }
-
-    /// The next record, in the memory of an old one.
-    fn refill(&mut self, mut record: ByteRecord) -> Result<Option<ByteRecord>> {
-        match self.reader.read_byte_record(&mut record) {
-            Err(error) => return Err(Error::format(self.origin, None, None, error.to_string())),
-            Ok(false) => return Ok(None),
-            Ok(true) => {}
-        }
-        let (found, width) = (record.len(), *self.width.get_or_insert(record.len()));
-        match found == width {
-            true => Ok(Some(record)),
-            false => Err(self.refuse(&record, None, format!("this row has {}, but the first row has {width}", fields(found)))),
-        }
+    /// Fills in the next record; false at the end.
+    fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
+        self.reader.read_byte_record(record).map_err(|error| Error::format(self.origin, None, None, error.to_string()))
     }
 
     fn names(&self, record: &ByteRecord) -> Result<Vec<String>> {
@@ -141,9 +196,9 @@ impl<'a> Table<'a> {
 
     /// The line on which the record begins, from 1. The reader notes its place before it skips blank lines.
     fn line(&self, record: &ByteRecord) -> usize {
-        let noted = record.position().map_or(0, |position| position.byte() as usize);
+        let noted = begins_at(record);
         let blank = self.bytes[noted..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-        1 + self.bytes[..noted + blank].iter().filter(|&&b| b == b'\n').count()
+        1 + self.lines_before + self.bytes[..noted + blank].iter().filter(|&&b| b == b'\n').count()
     }
 }
 
@@ -264,9 +319,8 @@ mod tests {
             ("1,inf,x\n2,3,y\n", false),
         ];
         for (text, expected) in cases {
-            let mut table = Table::new(text.as_bytes(), "a.csv");
-            let (first, second) = (table.next().unwrap().unwrap(), table.next().unwrap());
-            assert_eq!(is_header(&first, second.as_ref(), &CLASSES), expected, "{text:?}");
+            let layout = Layout::of(text.as_bytes(), "a.csv", &CLASSES).unwrap();
+            assert_eq!(layout.header.is_some(), expected, "{text:?}");
         }
         let numbers = "0,1\n5,6\n";
         let named = Reading { names: names(&["1", "0"]), ..Reading::default() };

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use super::{
     Read, Reading, Wanted,
     number::number,
+    source,
     targets::{Targets, quoted},
 };
 use crate::{
@@ -25,25 +26,29 @@ const USUAL_FEATURE: usize = 12;
 
 /// Reads LIBSVM text.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    let alone = rayon::current_num_threads() == 1;
-    read_in_chunks(bytes, origin, how, if alone { bytes.len() } else { CHUNK })
+    read_lines(source::unmarked(bytes), origin, 0, how)
 }
 
-fn read_in_chunks(bytes: &[u8], origin: &str, how: &Reading, size: usize) -> Result<Read> {
-    let marked = bytes.starts_with(b"\xef\xbb\xbf");
-    let chunks = whole_lines(if marked { &bytes[3..] } else { bytes }, size);
+/// Reads whole lines from the middle of a file, `lines_before` of which went before.
+pub(super) fn read_lines(bytes: &[u8], origin: &str, lines_before: usize, how: &Reading) -> Result<Read> {
+    let alone = rayon::current_num_threads() == 1;
+    read_in_chunks(bytes, origin, lines_before, how, if alone { bytes.len() } else { CHUNK })
+}
+
+fn read_in_chunks(bytes: &[u8], origin: &str, lines_before: usize, how: &Reading, size: usize) -> Result<Read> {
+    let chunks = whole_lines(bytes, size);
     let parts: Vec<Part> = match chunks[..] {
         [only] => vec![scan(only, how.wanted)],
         _ => chunks.par_iter().map(|chunk| scan(chunk, how.wanted)).collect(),
     };
     let all = join(parts, how.wanted);
     if let Some(fault) = all.fault {
-        return Err(fault.error(origin));
+        return Err(fault.error(origin, lines_before));
     }
     let target = match all.unlabelled {
         Some(_) if how.expected_dim().is_some() && !all.labelled => Target::None,
         Some(place) if how.wanted != Wanted::Nothing => {
-            return Err(Fault { reason: "no label; the line begins with a feature".into(), ..place }.error(origin));
+            return Err(Fault { reason: "no label; the line begins with a feature".into(), ..place }.error(origin, lines_before));
         }
         _ => all.targets.finish(),
     };
@@ -72,8 +77,8 @@ struct Fault {
 }
 
 impl Fault {
-    fn error(self, origin: &str) -> Error {
-        Error::format(origin, Some(self.line), Some(self.column), self.reason)
+    fn error(self, origin: &str, lines_before: usize) -> Error {
+        Error::format(origin, Some(lines_before + self.line), Some(self.column), self.reason)
     }
 }
 
@@ -374,7 +379,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_as_by_the_naive_reader(text in lines(), size in 1usize..200) {
-            let dataset = read_in_chunks(text.as_bytes(), "a.svm", &how(Wanted::Classes), size).unwrap().dataset;
+            let dataset = read_in_chunks(text.as_bytes(), "a.svm", 0, &how(Wanted::Classes), size).unwrap().dataset;
             let rows = naive(&text);
             prop_assert_eq!(dataset.len(), rows.len());
             let labels: Vec<&String> = rows.iter().map(|row| &row.0).collect();
@@ -390,7 +395,7 @@ mod tests {
         #[test]
         fn chunks_change_neither_the_rows_nor_the_error(text in "([+-]?[0-9]?( [1-9]:[0-9])?( [2x]:1)?( ?#a)?\r?\n){0,20}", size in 1usize..50) {
             let whole = read(text.as_bytes(), "a.svm", &how(Wanted::Classes)).map_err(|e| e.to_string());
-            let cut = read_in_chunks(text.as_bytes(), "a.svm", &how(Wanted::Classes), size).map_err(|e| e.to_string());
+            let cut = read_in_chunks(text.as_bytes(), "a.svm", 0, &how(Wanted::Classes), size).map_err(|e| e.to_string());
             prop_assert_eq!(whole, cut);
         }
     }

@@ -4,6 +4,7 @@
 //! wrong and at which line and column. What a reader decides by itself, such as which column is the target, it says in
 //! [`Read::notes`].
 mod array;
+mod blocks;
 mod columns;
 mod csv;
 mod libsvm;
@@ -16,6 +17,7 @@ mod source;
 mod targets;
 
 pub use array::{Array, Values};
+pub use blocks::{Blocks, blocks};
 pub use npz::read_arrays;
 
 use super::Dataset;
@@ -128,14 +130,20 @@ pub struct Read {
 
 /// Reads a file, or standard input for `-`.
 pub fn read(path: &str, how: &Reading) -> Result<Read> {
-    if path != "-" {
-        return read_bytes(&source::load(path)?, path, how);
+    let format = Some(format_of(path, how)?);
+    read_bytes(&source::load(path)?, source::name_of(path), &Reading { format, ..how.clone() })
+}
+
+/// The format asked for, else the one that the name tells.
+fn format_of(path: &str, how: &Reading) -> Result<Format> {
+    match how.format {
+        Some(format) => Ok(format),
+        None if path == "-" => {
+            let reason = format!("there is no extension that tells the format; give --format {NAMES}");
+            Err(Error::format(source::STANDARD_INPUT, None, None, reason))
+        }
+        None => Format::from_path(path),
     }
-    if how.format.is_none() {
-        let reason = format!("there is no extension that tells the format; give --format {NAMES}");
-        return Err(Error::format(source::STANDARD_INPUT, None, None, reason));
-    }
-    read_bytes(&source::load(path)?, source::STANDARD_INPUT, how)
 }
 
 /// Reads what is already in memory; `origin` names it in messages and gives the format where `how` does not.

@@ -16,7 +16,10 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Reads an array of rows; its last column is the target where one is wanted.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    let array = parse(bytes, origin)?;
+    from_array(parse(bytes, origin)?, origin, how)
+}
+
+fn from_array(array: Array, origin: &str, how: &Reading) -> Result<Read> {
     let (rows, cols) = array.rows_and_columns(origin)?;
     let chosen = choose(origin, cols, None, how)?;
     if chosen.features.len() == cols {
@@ -28,6 +31,46 @@ pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
     };
     let points = array.columns(rows, cols, &chosen.features).into_points(origin)?;
     Ok(Read { dataset: Dataset::new(points, target), notes: chosen.notes })
+}
+
+/// An array of rows that comes in parts.
+pub(super) struct Parts {
+    header: Header,
+    row_bytes: usize,
+    rows_left: usize,
+}
+
+impl Parts {
+    /// Takes the header off the first bytes of a file. None, and nothing taken, when the rows do not lie one after the other.
+    pub(super) fn of(bytes: &mut Vec<u8>, origin: &str) -> Result<Option<Parts>> {
+        let refuse = |reason| Error::format(origin, None, None, reason);
+        let (text, data) = split(bytes).map_err(refuse)?;
+        let (header, begin) = (Header::parse(text).map_err(refuse)?, bytes.len() - data.len());
+        let [rows_left, cols] = header.shape[..] else { return Ok(None) };
+        let Some(row_bytes) = cols.checked_mul(header.item).filter(|&bytes| bytes > 0 && !header.fortran) else { return Ok(None) };
+        bytes.drain(..begin);
+        Ok(Some(Parts { header, row_bytes, rows_left }))
+    }
+
+    /// The whole rows in `bytes` and how many bytes they took; `last` when no more bytes follow.
+    pub(super) fn rows(&mut self, bytes: &[u8], last: bool, origin: &str, how: &Reading) -> Result<(Read, usize)> {
+        let rows = (bytes.len() / self.row_bytes).min(self.rows_left);
+        let used = rows * self.row_bytes;
+        self.rows_left -= rows;
+        let rest = bytes.len() - used;
+        let reason = match (self.rows_left, rest) {
+            (0, 1..) => Some("the file goes on after the values that the header promises".into()),
+            (1, _) if last => Some("the file ends 1 row before the header promises".into()),
+            (left, _) if last && left > 0 => Some(format!("the file ends {left} rows before the header promises")),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            return Err(Error::format(origin, None, None, reason));
+        }
+        let values = self.header.values(&bytes[..used]).map_err(|reason| Error::format(origin, None, None, reason))?;
+        let array = Array { shape: vec![rows, self.header.shape[1]], values };
+        Ok((from_array(array, origin, how)?, used))
+    }
 }
 
 /// The array that these bytes are.

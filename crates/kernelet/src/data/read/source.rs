@@ -13,25 +13,82 @@ use crate::{Error, Result};
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
+/// What a path is called in messages.
+pub(super) fn name_of(path: &str) -> &str {
+    if path == "-" { STANDARD_INPUT } else { path }
+}
+
 /// Unpacked data may always be this large, and beyond it at most [`GROWTH`] times as large as they were packed.
 const ALWAYS_ALLOWED: u64 = 1 << 28;
 const GROWTH: u64 = 200;
+
+/// A packed file that has to be held as a whole may unpack to this much.
+const LARGEST_PACKED_WHOLE: usize = 1 << 32;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 /// All bytes of a file, or of standard input for `-`.
 pub(super) fn load(path: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.read_to_end(&mut bytes).map_err(|source| Error::io(name_of(path), source))?;
+    Ok(bytes)
+}
+
+fn open(path: &str) -> Result<Box<dyn Read + Send>> {
     if path == "-" {
-        let mut bytes = Vec::new();
-        return match io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => Ok(bytes),
-            Err(source) => Err(Error::io(STANDARD_INPUT, source)),
-        };
+        return Ok(Box::new(io::stdin()));
     }
     if Path::new(path).is_dir() {
         return Err(Error::io(path, io::ErrorKind::IsADirectory.into()));
     }
-    fs::read(path).map_err(|source| Error::io(path, source))
+    match fs::File::open(path) {
+        Ok(file) => Ok(Box::new(file)),
+        Err(source) => Err(Error::io(path, source)),
+    }
+}
+
+/// Bytes as they are needed, unpacked when they begin like a gzip file. Nothing is kept, so what they unpack to has no limit.
+pub(super) struct Stream {
+    source: Box<dyn Read + Send>,
+    packed: bool,
+    origin: String,
+}
+
+impl Stream {
+    /// The content of a file, or of standard input for `-`.
+    pub(super) fn of(path: &str) -> Result<Stream> {
+        let (mut source, origin) = (open(path)?, name_of(path).to_string());
+        let mut first = Vec::with_capacity(GZIP.len());
+        source.by_ref().take(GZIP.len() as u64).read_to_end(&mut first).map_err(|source| Error::io(&origin, source))?;
+        let packed = first == GZIP;
+        let whole = io::Cursor::new(first).chain(source);
+        let source: Box<dyn Read + Send> = if packed { Box::new(MultiGzDecoder::new(io::BufReader::new(whole))) } else { Box::new(whole) };
+        Ok(Stream { source, packed, origin })
+    }
+
+    /// Adds bytes to `buffer` until it has `len`; false when the content ended before that.
+    pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<bool> {
+        let missing = len.saturating_sub(buffer.len());
+        match self.source.by_ref().take(missing as u64).read_to_end(buffer) {
+            Ok(added) => Ok(added == missing),
+            Err(error) if self.packed && error.kind() != io::ErrorKind::OutOfMemory => Err(damaged(&self.origin)),
+            Err(error) => Err(Error::io(&self.origin, error)),
+        }
+    }
+
+    /// Adds everything that is left to `buffer`.
+    pub(super) fn rest(&mut self, buffer: &mut Vec<u8>) -> Result<()> {
+        let limit = if self.packed { LARGEST_PACKED_WHOLE } else { usize::MAX };
+        match self.fill(buffer, limit)? {
+            true => Err(grown_too_large(&self.origin)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The bytes without the mark that some programs put before UTF-8 text.
+pub(super) fn unmarked(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// The bytes themselves, or what they unpack to when they begin like a gzip file.
@@ -45,10 +102,15 @@ pub(super) fn unpacked<'a>(bytes: &'a [u8], origin: &str) -> Result<Cow<'a, [u8]
 fn gunzip(bytes: &[u8], origin: &str, limit: u64) -> Result<Vec<u8>> {
     let mut content = Vec::new();
     match MultiGzDecoder::new(bytes).take(limit + 1).read_to_end(&mut content) {
-        Err(_) => Err(Error::format(origin, None, None, "the gzip data are damaged or cut short")),
+        Err(_) => Err(damaged(origin)),
         Ok(_) if content.len() as u64 > limit => Err(grown_too_large(origin)),
         Ok(_) => Ok(content),
     }
+}
+
+/// What is said of gzip data that cannot be unpacked.
+pub(super) fn damaged(origin: &str) -> Error {
+    Error::format(origin, None, None, "the gzip data are damaged or cut short")
 }
 
 /// The most bytes that so many packed bytes may unpack to: far above what real data need, far below what fills a machine.
