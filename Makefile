@@ -27,7 +27,7 @@ bench-peers: ## training and reading beside LIBSVM and scikit-learn; DATA=DIR ad
 	target/peers-venv/bin/python benches/peers/peers.py $(if $(DATA),--data-dir $(DATA)) $(if $(REPEAT),--repeat $(REPEAT))
 
 bench-predict: ## prediction beside scikit-learn, scikit-learn-intelex and onnxruntime
-	cargo build --release
+	cargo build --release -p kernelet --examples
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn scikit-learn-intelex onnxruntime skl2onnx
 	target/peers-venv/bin/python benches/peers/predict.py $(if $(REPEAT),--repeat $(REPEAT))

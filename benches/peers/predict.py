@@ -1,11 +1,11 @@
 """Sets prediction beside scikit-learn, scikit-learn-intelex and onnxruntime: one thread, in turns, best of several runs.
 
-    cargo build --release
+    cargo build --release -p kernelet --examples
     python benches/peers/predict.py [--rows N] [--repeat K]
 
 Each case trains a scikit-learn SVC on made-up rows with heavy label noise, so that nearly every row becomes a vector, writes it as LIBSVM
-text, and times the decision values of N rows. Ours comes from `kernelet evaluate --json`, which times prediction alone. A peer
-that is not installed is left out with a sentence.
+text, and times the decision values of N rows in processor time. Ours comes from the example `time_predict`. A peer that is not
+installed is left out with a sentence.
 """
 import os
 
@@ -13,7 +13,6 @@ for name in ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "DAAL
     os.environ[name] = "1"
 
 import argparse
-import json
 import pathlib
 import subprocess
 import sys
@@ -25,7 +24,7 @@ from sklearn.svm import SVC
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 WORK = TARGET / "peers"
-PROGRAM = TARGET / "release" / "kernelet"
+PROGRAM = TARGET / "release" / "examples" / "time_predict"
 
 
 def libsvm_text(svc):
@@ -61,9 +60,8 @@ def once(work):
 
 
 def ours(model, data):
-    """Elapsed seconds of prediction alone, as the program reports them."""
-    command = [PROGRAM, "evaluate", model, data, "--threads", "1", "--json", "--quiet"]
-    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["seconds"]
+    """Seconds of prediction alone."""
+    return float(subprocess.run([PROGRAM, model, data], capture_output=True, text=True, check=True).stdout)
 
 
 def contenders(svc, training, labels, x):
@@ -100,9 +98,9 @@ def main():
     for dim, rows, classes in [(16, 520, 2), (20, 520, 2), (256, 510, 2), (16, 2600, 2), (256, 2550, 2), (16, 520, 10), (256, 510, 10)]:
         svc, training, labels = case(dim, rows, classes)
         x = np.random.default_rng(7).normal(size=(options.rows, dim))
-        model, data = WORK / "predict.libsvm", WORK / "predict.npz"
+        model, data = WORK / "predict.libsvm", WORK / "predict.npy"
         model.write_text(libsvm_text(svc))
-        np.savez(data, X=x, y=np.zeros(options.rows, dtype=np.int64))
+        np.save(data, x)
         others = contenders(svc, training, labels, x)
         best = {"kernelet": np.inf, **{name: np.inf for name in others}}
         for _ in range(options.repeat):
