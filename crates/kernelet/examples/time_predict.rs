@@ -5,7 +5,7 @@
 //! several runs, so that other programs on the machine count little.
 //!
 //! `time_predict MODEL ROWS.npy` prints the seconds that the outputs of these rows take instead.
-use std::error::Error;
+use std::{error::Error, io::Write};
 
 use cpu_time::{ProcessTime, ThreadTime};
 use kernelet::{
@@ -98,8 +98,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [model, rows] = &arguments[..] {
         let seconds = pool(1)?.install(|| time_file(model, rows).map_err(|error| error.to_string()))?;
-        println!("{seconds}");
-        return Ok(());
+        return Ok(std::io::stdout().write_all(format!("{seconds}\n").as_bytes())?);
     }
     pool(1)?.install(|| {
         eprintln!("type   dim vectors outputs     time product    all");
