@@ -11,6 +11,7 @@ mod learners;
 mod progress;
 mod scaling;
 mod session;
+mod sparsifiers;
 mod tune;
 
 use std::process::ExitCode;

@@ -12,6 +12,8 @@
 //! | [`linalg`] | The only place that sees the linear-algebra crate. |
 //! | [`machine`] | What is a trained kernel machine, and how does it predict? |
 //! | [`learn`] | How do data become a full machine? |
+//! | [`frame`] | Which basis do all sparse methods share? |
+//! | [`sparsify`] | How does a machine become small? |
 //! | [`evaluate`] | How good is it? |
 //! | [`model`] | How does a machine leave and return? |
 //! | [`watch`] | How does a caller see progress and stop? |
@@ -19,11 +21,13 @@
 pub mod data;
 mod error;
 pub mod evaluate;
+pub mod frame;
 pub mod kernel;
 pub mod learn;
 pub mod linalg;
 pub mod machine;
 pub mod model;
+pub mod sparsify;
 pub mod watch;
 
 pub use error::{Error, Result};

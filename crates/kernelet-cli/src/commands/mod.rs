@@ -1,5 +1,6 @@
 //! The commands. Each is one file: its flags, what it does, and how its result looks.
 mod completions;
+mod compress;
 mod demo;
 mod evaluate;
 mod export;
@@ -19,6 +20,8 @@ pub enum Command {
     Demo(demo::Demo),
     /// Train a machine on data.
     Train(train::Train),
+    /// Make a machine smaller: fewer expansion vectors, nearly the same predictions.
+    Compress(compress::Compress),
     /// Predict each row of data.
     Predict(predict::Predict),
     /// Compare a machine's predictions with the truth.
@@ -39,6 +42,7 @@ impl Command {
         match self {
             Command::Demo(command) => command.run(session),
             Command::Train(command) => command.run(session),
+            Command::Compress(command) => command.run(session),
             Command::Predict(command) => command.run(session),
             Command::Evaluate(command) => command.run(session),
             Command::Inspect(command) => command.run(session),

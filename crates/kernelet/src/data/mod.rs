@@ -2,7 +2,7 @@
 mod csr;
 mod dataset;
 mod digits;
-mod draw;
+pub(crate) mod draw;
 mod generate;
 mod image;
 mod points;

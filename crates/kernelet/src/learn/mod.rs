@@ -1,6 +1,7 @@
 //! How do data become a full machine?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+pub(crate) mod margin;
 mod multiclass;
 mod ridge;
 mod scaled;

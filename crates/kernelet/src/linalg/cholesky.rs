@@ -5,7 +5,7 @@ use faer::{
     linalg::cholesky::llt,
 };
 
-use super::Matrix;
+use super::{Lower, Matrix};
 
 /// `A = L L'`. Cost: n^3/3 to factor, 2 n^2 for each right-hand side.
 #[derive(Debug)]
@@ -24,6 +24,12 @@ impl Cholesky {
         let mut memory = MemBuffer::new(scratch);
         llt::factor::cholesky_in_place(factor.as_mut(), Default::default(), par, MemStack::new(&mut memory), Spec::default()).ok()?;
         Some(Cholesky { factor })
+    }
+
+    /// The factor L.
+    pub fn lower(&self) -> Lower {
+        let n = self.factor.nrows();
+        Lower::new(Matrix::from_fn(n, n, |i, j| if j <= i { self.factor[(i, j)] } else { 0.0 }))
     }
 
     /// Replaces `b` (n x q) by the solution of `A X = B`.

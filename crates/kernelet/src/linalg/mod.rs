@@ -1,9 +1,13 @@
 //! The only place that sees the linear-algebra crate: matrices, products, factors.
 mod cholesky;
+mod factor;
+mod gram;
 mod matrix;
 mod product;
 
 pub use cholesky::Cholesky;
+pub use factor::{Factor, Lower};
+pub use gram::weighted_gram;
 pub use matrix::Matrix;
 pub use product::{Product, product_transposed};
 

@@ -55,6 +55,20 @@ impl Decision {
         }
     }
 
+    /// On which side of output `output` the rows of class `class` should be: +1, -1, or none where the output is not about them.
+    pub fn side(&self, output: usize, class: usize) -> Option<f64> {
+        let sign = |positive: bool| Some(if positive { 1.0 } else { -1.0 });
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => sign(class == 1),
+            Decision::Largest { .. } => sign(class == output),
+            Decision::Votes { labels } => {
+                let (a, b) = Pairwise::pairs(labels.len()).nth(output)?;
+                if class == a || class == b { sign(class == a) } else { None }
+            }
+            Decision::Values | Decision::Features => None,
+        }
+    }
+
     /// The place in [`Decision::labels`] of the class that one row's outputs stand for; 0 where no classes are predicted.
     pub fn class(&self, outputs: &[f64]) -> usize {
         match self {
@@ -94,6 +108,20 @@ mod tests {
         assert_eq!(rule.class(&[1.0, -1.0, 1.0]), 0);
         // Zero is not above zero: the second of the pair has the vote.
         assert_eq!(rule.class(&[0.0, 1.0, 1.0]), 1);
+    }
+
+    #[test]
+    fn sides_are_those_that_the_rule_wants() {
+        let votes = Decision::Votes { labels: labels(3) };
+        assert_eq!((0..3).map(|class| votes.side(1, class)).collect::<Vec<_>>(), [Some(1.0), None, Some(-1.0)]);
+        let largest = Decision::Largest { labels: labels(3) };
+        for class in 0..3 {
+            let outputs: Vec<f64> = (0..3).map(|output| largest.side(output, class).unwrap()).collect();
+            assert_eq!(largest.class(&outputs), class);
+            let outputs: Vec<f64> = (0..3).map(|output| votes.side(output, class).unwrap_or(0.5)).collect();
+            assert_eq!(votes.class(&outputs), class);
+        }
+        assert_eq!(Decision::Values.side(0, 0), None);
     }
 
     #[test]

@@ -1,0 +1,123 @@
+//! Bases chosen before training: which vectors span the room a machine may live in.
+//!
+//! A [`BasisMethod`] looks at points alone. What it gives is a [`Basis`]: vectors, and where they were found on the way, the coordinates of
+//! all points in their frame.
+use crate::{
+    Error, Result,
+    data::Points,
+    frame::{Frame, check_definite},
+    kernel::{Kernel, block::diagonal},
+    linalg::{Lower, Matrix, dot},
+    watch::{Status, Watch},
+};
+
+/// When a basis is large enough: whichever bound is met first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BasisBudget {
+    /// The most vectors.
+    pub max_vectors: usize,
+    /// Stop once no point is farther than this from the span: the largest squared distance, Franc2003's epsilon.
+    pub max_error: f64,
+}
+
+impl BasisBudget {
+    /// So many vectors.
+    pub fn vectors(max_vectors: usize) -> Self {
+        BasisBudget { max_vectors, max_error: 0.0 }
+    }
+
+    /// An error when a bound makes no sense, or the points and the kernel allow no basis.
+    pub fn check(&self, kernel: &Kernel, points: &Points) -> Result<()> {
+        if self.max_vectors == 0 {
+            return Err(Error::parameter("vectors", 0, "at least 1"));
+        }
+        if self.max_error.is_nan() || self.max_error < 0.0 {
+            return Err(Error::parameter("max-error", self.max_error, "0 or above"));
+        }
+        if points.is_empty() {
+            return Err(Error::data("the data have no rows"));
+        }
+        points.check_finite()?;
+        kernel.check()?;
+        if let Kernel::Precomputed(_) = kernel {
+            return Err(Error::Unsupported {
+                method: "a basis of vectors",
+                with: "a precomputed kernel, whose values between vectors are not in the model".into(),
+                instead: "train with a kernel that has a formula".into(),
+            });
+        }
+        check_definite(kernel)
+    }
+}
+
+/// Vectors chosen to span the room a machine may live in.
+#[derive(Debug)]
+pub struct Basis {
+    /// The vectors with their factor.
+    pub frame: Frame,
+    /// Which points they are, where they are points.
+    pub chosen: Vec<usize>,
+    /// The coordinates of all points.
+    pub coordinates: Matrix,
+    /// The squared distance of each point from the span.
+    pub errors: Vec<f64>,
+    /// How the run ended.
+    pub status: Status,
+    /// Kernel evaluations made.
+    pub evaluations: u64,
+}
+
+/// Chooses a basis.
+pub trait BasisMethod: Send + Sync {
+    /// The name on the command line, in Python and in model files.
+    fn name(&self) -> &'static str;
+    /// Vectors for these points. Fewer than asked for where the points span no more. Cancelling returns those found so far.
+    fn choose(&self, kernel: &Kernel, points: &Points, budget: &BasisBudget, watch: &Watch) -> Result<Basis>;
+}
+
+impl Basis {
+    /// The basis of vectors that come without coordinates.
+    pub(crate) fn of_vectors(kernel: &Kernel, points: &Points, vectors: &Points, chosen: Vec<usize>, jitter: f64) -> Result<Basis> {
+        let frame = Frame::fixed(kernel, vectors, jitter)?;
+        let coordinates = frame.coordinates(points);
+        let errors = errors(kernel, points, &coordinates);
+        let evaluations = (vectors.len() * (points.len() + vectors.len())) as u64;
+        Ok(Basis { frame, chosen, coordinates, errors, status: Status::Converged, evaluations })
+    }
+
+    /// The basis of chosen points whose factor and coordinates are known.
+    pub(crate) fn of_points(
+        kernel: &Kernel,
+        points: &Points,
+        chosen: Vec<usize>,
+        lower: Lower,
+        coordinates: Matrix,
+        status: Status,
+    ) -> Basis {
+        let errors = errors(kernel, points, &coordinates);
+        let evaluations = (chosen.len() * points.len()) as u64;
+        let frame = Frame::of(kernel, &points.select(&chosen), lower);
+        Basis { frame, chosen, coordinates, errors, status, evaluations }
+    }
+
+    /// The largest squared distance of a point from the span.
+    pub fn largest_error(&self) -> f64 {
+        self.errors.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The mean squared distance of the points from the span.
+    pub fn mean_error(&self) -> f64 {
+        self.errors.iter().sum::<f64>() / self.errors.len().max(1) as f64
+    }
+
+    /// The kernel evaluations that Franc2003's procedure would make, which computes each error anew: `2 n m - m (m - 1) / 2`.
+    pub fn evaluations_of_the_paper(&self) -> u64 {
+        let (n, m) = (self.errors.len() as u64, self.frame.len() as u64);
+        2 * n * m - m * m.saturating_sub(1) / 2
+    }
+}
+
+fn errors(kernel: &Kernel, points: &Points, coordinates: &Matrix) -> Vec<f64> {
+    let own = diagonal(kernel, points);
+    coordinates.iter().zip(own).map(|(c, k)| (k - dot(c, c)).max(0.0)).collect()
+}

@@ -1,0 +1,32 @@
+//! How does a machine become small?
+//!
+//! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
+//! plain structs of parameters, one file each; [`select`] takes vectors from given points.
+mod basis;
+mod budget;
+mod gram;
+mod growth;
+mod path;
+mod refit;
+pub mod select;
+mod task;
+#[cfg(test)]
+pub(crate) mod toy;
+
+pub use basis::{Basis, BasisBudget, BasisMethod};
+pub use budget::Budget;
+pub use path::{Level, Path};
+pub use refit::{Refit, refit};
+pub use task::{Task, residual, squared_norm};
+
+use crate::{Result, watch::Watch};
+
+/// Rewrites a machine with fewer expansion vectors.
+pub trait Sparsifier: Send + Sync {
+    /// The name on the command line, in Python and in model files.
+    fn name(&self) -> &'static str;
+    /// An error when a parameter is outside its range.
+    fn check(&self) -> Result<()>;
+    /// Machines of every size up to the budget. Cancelling returns the path so far.
+    fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path>;
+}

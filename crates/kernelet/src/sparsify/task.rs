@@ -1,0 +1,106 @@
+//! What a sparsifier may look at.
+use crate::{
+    Error, Result,
+    data::{Dataset, Points},
+    kernel::Kernel,
+    linalg::{Matrix, dot},
+    machine::{Coefficients, Decision, Expansion, Facts, Machine},
+};
+
+/// A machine to make smaller, and what else there is.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// Rows as they come from files, before the machine's scaling; with targets where a method needs them.
+    pub data: Option<&'a Dataset>,
+    /// Points to choose vectors from, in the space of the machine's vectors; none: the vectors themselves.
+    pub candidates: Option<&'a Points>,
+}
+
+impl<'a> Task<'a> {
+    /// The machine alone.
+    pub fn of(machine: &'a Machine) -> Self {
+        Task { machine, data: None, candidates: None }
+    }
+
+    /// The points to choose from.
+    pub fn candidates(&self) -> &'a Points {
+        self.candidates.unwrap_or(&self.machine.expansion.vectors)
+    }
+
+    /// The rows of the data in the space of the machine's vectors.
+    pub fn scaled_rows(&self) -> Result<Option<Points>> {
+        let Some(data) = self.data else { return Ok(None) };
+        data.points.check_finite()?;
+        match &self.machine.scale {
+            None => Ok(Some(data.points.clone())),
+            Some(scale) => scale.apply(&data.points).map(Some),
+        }
+    }
+
+    /// An error when there is nothing to work on.
+    pub fn check(&self) -> Result<()> {
+        self.machine.check()?;
+        let expansion = &self.machine.expansion;
+        if expansion.vectors.is_empty() {
+            return Err(Error::data("the machine has no vectors; there is nothing to compress"));
+        }
+        if let Kernel::Precomputed(_) = expansion.kernel {
+            return Err(Error::Unsupported {
+                method: "compression",
+                with: "a precomputed kernel, whose values between vectors are not in the model".into(),
+                instead: "train with a kernel that has a formula".into(),
+            });
+        }
+        if expansion.coefficients.stored().values().iter().all(|v| *v == 0.0) {
+            return Err(Error::data("all coefficients of the machine are zero; there is nothing to compress"));
+        }
+        let dim = expansion.vectors.dim();
+        match self.candidates {
+            Some(points) if points.dim() != dim => {
+                Err(Error::Shape { what: "features of the candidates", expected: dim, found: points.dim() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// f_k without its offset, for points in the space of the vectors: `<Psi_k, Phi(x)>`.
+pub(crate) fn inner_products(expansion: &Expansion, points: &Points) -> Result<Matrix> {
+    let machine = Machine {
+        offsets: vec![0.0; expansion.coefficients.outputs()],
+        expansion: expansion.clone(),
+        decision: Decision::Features,
+        scale: None,
+        names: None,
+        calibration: None,
+        facts: Facts::default(),
+    };
+    machine.outputs_for(points)
+}
+
+/// `||Psi_k||^2` for each output.
+pub fn squared_norm(expansion: &Expansion) -> Result<Vec<f64>> {
+    let values = inner_products(expansion, &expansion.vectors)?;
+    Ok(products(&expansion.coefficients, &values))
+}
+
+/// `sum_k ||Psi_k - Psi'_k||^2` by the definition: the difference is an expansion on the vectors of both, and the sum over its
+/// coefficients times its values has no large terms left to cancel.
+pub fn residual(expansion: &Expansion, smaller: &Expansion) -> Result<f64> {
+    let difference_at = |points: &Points| -> Result<Matrix> {
+        let (mut values, other) = (inner_products(expansion, points)?, inner_products(smaller, points)?);
+        values.values_mut().iter_mut().zip(other.values()).for_each(|(v, o)| *v -= o);
+        Ok(values)
+    };
+    let own: f64 = products(&expansion.coefficients, &difference_at(&expansion.vectors)?).iter().sum();
+    let theirs: f64 = products(&smaller.coefficients, &difference_at(&smaller.vectors)?).iter().sum();
+    Ok((own - theirs).max(0.0))
+}
+
+/// For each output the sum of coefficients times values.
+fn products(coefficients: &Coefficients, values: &Matrix) -> Vec<f64> {
+    let (a, b) = (coefficients.to_dense().transposed(), values.transposed());
+    (0..a.rows()).map(|k| dot(a.row(k), b.row(k))).collect()
+}
