@@ -75,6 +75,30 @@ fn machines_read_from_libsvm_decide_as_libsvm_does() {
 }
 
 #[test]
+fn probabilities_agree_with_libsvm_given_the_same_sigmoids() {
+    let mut compared = 0;
+    for path in golden() {
+        let expected: Value = serde_json::from_str(&fs::read_to_string(path.with_extension("expected.json")).unwrap()).unwrap();
+        if expected["probabilities"].is_null() {
+            continue;
+        }
+        let machine = model::load(&path).unwrap();
+        let values: Vec<f64> = rows(&expected["rows"]).iter().flat_map(|x| outputs(&machine, x)).collect();
+        let values = Matrix::new(values, rows(&expected["rows"]).len(), machine.outputs()).unwrap();
+        let have = machine.probabilities(&values).unwrap();
+        for (have, want) in have.iter().zip(rows(&expected["probabilities"])) {
+            // Of two classes LIBSVM names the positive one first; ours come in the order of the labels, where it is the second.
+            let have: Vec<f64> = if have.len() == 2 { vec![have[1], have[0]] } else { have.to_vec() };
+            for (have, want) in have.iter().zip(&want) {
+                assert!((have - want).abs() < 1e-9, "{}: {have} {want}", path.display());
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 18);
+}
+
+#[test]
 fn machines_read_from_libsvm_are_written_as_the_same_text() {
     for path in golden() {
         let text = fs::read_to_string(&path).unwrap();

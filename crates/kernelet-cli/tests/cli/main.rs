@@ -11,6 +11,7 @@ mod inspect;
 #[cfg(unix)]
 mod interrupt;
 mod predict;
+mod probability;
 mod program;
 mod reproduce;
 mod reproduce_data;

@@ -1,12 +1,14 @@
 //! How do data become a full machine?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+mod calibrate;
 mod multiclass;
 mod ridge;
 mod scaled;
 pub mod smo;
 mod svc;
 
+pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
 pub use multiclass::{ClassWeights, Multiclass};
 pub use ridge::Ridge;
 pub use scaled::{HowToScale, Scaled};
