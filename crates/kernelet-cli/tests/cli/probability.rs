@@ -7,7 +7,23 @@ fn any_classifier_can_tell_probabilities() {
     let data = folder.file("a.csv", three_classes(90));
     for (shape, how) in [("sigmoid", "one-vs-one"), ("sigmoid", "one-vs-rest"), ("isotonic", "one-vs-one"), ("isotonic", "one-vs-rest")] {
         let model = folder.path(&format!("{shape}-{how}"));
-        let arguments = ["train", &data, "-o", &model, "--probability", shape, "--folds", "3", "--multiclass", how, "--json"];
+        let arguments = [
+            "train",
+            &data,
+            "-o",
+            &model,
+            "--probability",
+            shape,
+            "--folds",
+            "3",
+            "--multiclass",
+            how,
+            "--gamma",
+            "2",
+            "--c",
+            "10",
+            "--json",
+        ];
         assert_eq!(run(&arguments).json()["probability"], shape);
         let ran = run(&["predict", &model, &data, "--values", "probability"]).succeeded();
         assert_eq!((ran.lines()[0], ran.lines().len()), ("inner,middle,outer", 91));
