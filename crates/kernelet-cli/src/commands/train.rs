@@ -38,7 +38,7 @@ pub struct Train {
     /// Where the model is written.
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Who learns: svc for classes, ridge for numbers.
+    /// Who learns: svc, rvm, parzen for classes; ridge, rvm, nadaraya-watson for numbers.
     #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
     pub learner: &'static Choice,
     /// Choose the cost (C or lambda) and gamma by cross-validation; what is given as a number is kept.
@@ -70,6 +70,7 @@ Examples:
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
   kernelet train houses.csv -o houses.model --learner ridge --lambda 0.01 --scale standard
+  kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
 
 Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
 
@@ -81,7 +82,7 @@ impl Train {
         self.check_folds()?;
         let kernel = self.kernel.kernel(session)?;
         self.learner.make(kernel.clone(), &self.settings).check()?;
-        let data = self.input.training_rows(&self.data, self.learner.wanted, session)?;
+        let data = self.input.training_rows(&self.data, self.learner.target(&self.settings), session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
         let how = self.scale.how(&data, session)?;
         let clock = Instant::now();
@@ -99,7 +100,7 @@ impl Train {
         if self.folds.is_some() && !self.tune && self.probability.is_none() {
             return Err(Failure::usage("--folds is used only with --tune or --probability"));
         }
-        if self.probability.is_some() && self.learner.wanted != Wanted::Classes {
+        if self.probability.is_some() && self.learner.target(&self.settings) != Wanted::Classes {
             return Err(Failure::usage(format!("--probability is for classes, but {} predicts numbers", self.learner.name)));
         }
         Ok(())
@@ -163,7 +164,9 @@ impl Train {
 
     fn candidate(&self, candidate: &Candidate, has_gamma: bool) -> Value {
         let mut object = Map::new();
-        object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        if !self.learner.cost.name.is_empty() {
+            object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        }
         if has_gamma {
             object.insert("gamma".into(), json!(candidate.gamma));
         }
@@ -183,7 +186,9 @@ fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
         return Ok(());
     }
     let sentence = format!("{path}: {} rows have {} different labels, too many to be classes", count(codes.len()), count(labels.len()));
-    Err(Failure::failed(sentence).hint("for numbers use --learner ridge; if the label stands in another column, name it with --target"))
+    Err(Failure::failed(sentence).hint(
+        "for numbers use --learner ridge, or rvm with --task regression; if the label stands in another column, name it with --target",
+    ))
 }
 
 /// The error on the training rows; not worth waiting for when the run was cancelled.

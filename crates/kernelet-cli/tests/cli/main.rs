@@ -15,6 +15,7 @@ mod probability;
 mod program;
 mod reproduce;
 mod reproduce_data;
+mod rvm;
 mod streams;
 mod train;
 mod tune;

@@ -17,8 +17,8 @@ use crate::{
 
 /// Most actions of one round.
 const MOST_ACTIONS: usize = 256;
-/// Exchanges that fail in succession before the run ends.
-const MOST_FAILURES: u32 = 10;
+/// Exchanges that fail in succession before a climb ends.
+const MOST_FAILURES: u32 = 1;
 
 /// A peak and the model around it.
 struct Place {

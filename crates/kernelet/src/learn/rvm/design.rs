@@ -9,8 +9,9 @@ use crate::{
     kernel::{
         Kernel,
         block::{self, CHUNK, Columns, Scratch},
+        simd::{self, Job, multiply_add},
     },
-    linalg::{Matrix, dot, product_transposed},
+    linalg::{Matrix, product_transposed},
     watch::Watch,
 };
 
@@ -163,24 +164,49 @@ impl<'a> Design<'a> {
             }
         };
         let mut out = vec![0.0; rows.len() * (last - first)];
-        product_transposed(rows.values(), block, n, &mut out);
-        let squares = weights.map_or(vec![], |weights| {
-            let mut weighted = vec![0.0; n];
-            block
-                .chunks_exact(n)
-                .map(|column| {
-                    weighted.iter_mut().zip(column).zip(weights).for_each(|((to, k), w)| *to = k * w);
-                    dot(&weighted, column)
-                })
-                .collect()
-        });
+        match rows.len() {
+            1 => simd::run(Sums::<false> { block, factors: rows.row(0), out: &mut out }),
+            _ => product_transposed(rows.values(), block, n, &mut out),
+        }
+        let mut squares = vec![0.0; if weights.is_some() { last - first } else { 0 }];
+        if let Some(factors) = weights {
+            simd::run(Sums::<true> { block, factors, out: &mut squares });
+        }
         (out, squares)
+    }
+}
+
+/// For each row k of a block: the sum of factors_i k_i, or of factors_i k_i^2.
+struct Sums<'a, const SQUARED: bool> {
+    block: &'a [f64],
+    factors: &'a [f64],
+    out: &'a mut [f64],
+}
+
+impl<const SQUARED: bool> Job for Sums<'_, SQUARED> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        const LANES: usize = 16;
+        let (factors, rest) = self.factors.as_chunks::<LANES>();
+        for (out, row) in self.out.iter_mut().zip(self.block.chunks_exact(self.factors.len().max(1))) {
+            let (row, row_rest) = row.as_chunks::<LANES>();
+            let mut sums = [0.0; LANES];
+            for (k, f) in row.iter().zip(factors) {
+                for l in 0..LANES {
+                    sums[l] = multiply_add::<FMA>(if SQUARED { k[l] * k[l] } else { k[l] }, f[l], sums[l]);
+                }
+            }
+            let last: f64 = row_rest.iter().zip(rest).map(|(k, f)| if SQUARED { k * k * f } else { k * f }).sum();
+            *out = sums.iter().sum::<f64>() + last;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::dot;
 
     #[test]
     fn a_pass_agrees_with_the_definition_whether_the_matrix_is_kept_or_not() {
