@@ -17,6 +17,8 @@ use crate::{
 
 /// Most actions of one round.
 const MOST_ACTIONS: usize = 256;
+/// Columns outside the model that the actions of one round may add: those that promise most at its beginning.
+const SHORTLIST: usize = 128;
 /// Exchanges that fail in succession before a climb ends.
 const MOST_FAILURES: u32 = 1;
 
@@ -109,7 +111,7 @@ fn around(design: &Design, basis: Basis, peak: Peak, watch: &Watch) -> Option<Pl
     let mut pass = design.pass(Some(&peak.curvature), &rows, watch);
     let targets = pass.products.row(rows.len() - 1).to_vec();
     pass.products.remove(rows.len() - 1);
-    let problem = Problem { design, weights: &peak.curvature, targets: &targets, squares: &pass.squares, constant: 0.0 };
+    let problem = Problem { design, weights: &peak.curvature, targets: &targets, squares: &pass.squares, constant: 0.0, open: None };
     let mut model = Model::new(basis, pass.products, &problem)?;
     model.basis.mean.copy_from_slice(&peak.coefficients);
     Some(Place { model, squares: pass.squares, targets, peak })
@@ -119,17 +121,21 @@ fn around(design: &Design, basis: Basis, peak: Peak, watch: &Watch) -> Option<Pl
 /// whether they are an exchange.
 fn improve(here: &Place, design: &Design, limit: usize, barred: &[bool], settings: &Settings, watch: &Watch) -> (Basis, Vec<Action>, bool) {
     let Place { model, peak, squares, targets } = here;
-    let problem = Problem { design, weights: &peak.curvature, targets, squares, constant: 0.0 };
+    let problem = Problem { design, weights: &peak.curvature, targets, squares, constant: 0.0, open: None };
+    let open = model.shortlist(SHORTLIST, &problem, barred);
+    let problem = Problem { open: Some(&open), ..problem };
+    let mut closed = vec![true; design.rows()];
+    open.iter().filter(|&&c| c < design.rows()).for_each(|&c| closed[c] = barred[c]);
     let (mut model, mut done) = (model.clone(), vec![]);
     while done.len() < limit {
-        let Some((action, gain)) = model.best(&problem, barred).filter(|(_, gain)| *gain > settings.tolerance) else { break };
+        let Some((action, gain)) = model.best(&problem, &closed).filter(|(_, gain)| *gain > settings.tolerance) else { break };
         model.apply(action, gain, &problem, watch);
         done.push(action);
     }
     if !done.is_empty() {
         return (model.basis, done, false);
     }
-    let exchange = model.best_exchange(&problem, barred, watch);
+    let exchange = model.best_exchange(&problem, &closed, watch);
     let exchange = exchange.filter(|pair| pair[0].1 + pair[1].1 > settings.tolerance);
     for (action, gain) in exchange.into_iter().flatten() {
         model.apply(action, gain, &problem, watch);

@@ -127,6 +127,28 @@ impl<'a> Design<'a> {
         self.pass(None, &rows, watch).products.values
     }
 
+    /// The inner products of `row` with the columns listed; 0 for all others.
+    pub fn product_with(&self, listed: &[usize], row: &[f64], watch: &Watch) -> Vec<f64> {
+        let (n, mut out) = (self.rows(), vec![0.0; self.len()]);
+        let mut buffer = if self.kept.is_some() { vec![] } else { vec![0.0; n] };
+        let mut scratch = Scratch::default();
+        for &c in listed.iter().filter(|&&c| c < n) {
+            let block = match &self.kept {
+                Some(kept) => kept.row(c),
+                None => {
+                    self.columns.fill(self.points, c..c + 1, &mut buffer, &mut scratch);
+                    &buffer[..]
+                }
+            };
+            simd::run(Sums::<false> { block, factors: row, out: &mut out[c..c + 1] });
+        }
+        if self.kept.is_none() {
+            watch.evaluated((n * listed.len()) as u64);
+        }
+        out[n] = row.iter().sum();
+        out
+    }
+
     /// Inner products of `rows` with every column, and where weights are given the weighted squares of every column.
     pub fn pass(&self, weights: Option<&[f64]>, rows: &Stack, watch: &Watch) -> Pass {
         let (n, count) = (self.rows(), rows.len());

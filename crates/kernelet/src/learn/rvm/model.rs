@@ -60,6 +60,8 @@ pub(super) struct Problem<'a> {
     pub squares: &'a [f64],
     /// n log 2 pi - sum log b + t' B t.
     pub constant: f64,
+    /// The columns whose figures are kept up to date by actions; all where None.
+    pub open: Option<&'a [usize]>,
 }
 
 /// Basis, posterior and the figures of every column.
@@ -198,6 +200,16 @@ impl Model {
         offers.reduce(|best, offer| if offer.1 > best.1 { offer } else { best })
     }
 
+    /// The columns of the model, and as many others as given, of those whose addition gains most.
+    pub fn shortlist(&self, count: usize, problem: &Problem, barred: &[bool]) -> Vec<usize> {
+        let mut inside = vec![false; self.s.len()];
+        self.basis.chosen.iter().for_each(|&c| inside[c] = true);
+        let outside = (0..barred.len()).filter(|&c| !inside[c] && !barred[c]);
+        let mut gains: Vec<(usize, f64)> = outside.filter_map(|c| self.addition(c, problem).map(|(_, gain)| (c, gain))).collect();
+        gains.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        self.basis.chosen.iter().copied().chain(gains.iter().take(count).map(|(c, _)| *c)).collect()
+    }
+
     /// What adding a column would gain; None where it would not.
     fn addition(&self, c: usize, problem: &Problem) -> Option<(Action, f64)> {
         let (s, q) = (self.s[c], self.q[c]);
@@ -257,7 +269,10 @@ impl Model {
     fn add(&mut self, column: usize, alpha: f64, problem: &Problem, watch: &Watch) {
         let values = problem.design.column(column, watch);
         let weighted: Vec<f64> = values.iter().zip(problem.weights).map(|(v, b)| v * b).collect();
-        let product = problem.design.product(&weighted, watch);
+        let product = match problem.open {
+            None => problem.design.product(&weighted, watch),
+            Some(open) => problem.design.product_with(open, &weighted, watch),
+        };
         let m = self.basis.chosen.len();
         let crossed: Vec<f64> = self.basis.chosen.iter().map(|&c| product[c]).collect();
         let v: Vec<f64> = (0..m).map(|i| dot(self.sigma.row(i), &crossed)).collect();

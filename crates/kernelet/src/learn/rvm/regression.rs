@@ -108,7 +108,7 @@ impl<'a> Rows<'a> {
             logs += (2.0 * std::f64::consts::PI / b).ln();
             fit += b * t * t;
         }
-        work(&Problem { design: self.design, weights: &weights, targets: &targets, squares: &squares, constant: logs + fit })
+        work(&Problem { design: self.design, weights: &weights, targets: &targets, squares: &squares, constant: logs + fit, open: None })
     }
 
     /// The model of a basis; `products` are those for noise of precision 1, or computed.

@@ -41,6 +41,7 @@ impl Toy {
             targets: pass.products.row(0),
             squares: &pass.squares,
             constant: logs + fit,
+            open: None,
         })
     }
 
