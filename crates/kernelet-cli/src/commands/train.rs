@@ -153,7 +153,7 @@ impl Train {
             train_error,
             iterations: report.iterations,
             evaluations: report.evaluations,
-            probability: machine.calibration.as_ref().map(Calibration::name),
+            probability: machine.calibration.as_ref().filter(|_| machine.check_probabilities().is_ok()).map(Calibration::name),
             seconds,
             status: report.status,
             model: self.output.display().to_string(),
