@@ -91,7 +91,7 @@ impl Blocks<'_> {
 /// What a machine predicts, so that its target can be read to compare with.
 pub fn target_of(machine: &Machine) -> Wanted {
     match machine.decision {
-        Decision::Values => Wanted::Values,
+        Decision::Values | Decision::Ratio => Wanted::Values,
         Decision::Features => Wanted::Nothing,
         _ => Wanted::Classes,
     }

@@ -2,13 +2,13 @@
 //!
 //! A new learner is one entry in [`LEARNERS`] and a function that makes it.
 use clap::{
-    Args,
+    Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
     data::{Label, read::Wanted},
     kernel::Kernel,
-    learn::{ClassWeights, Learner, Multiclass, Ridge, Svc},
+    learn::{ClassWeights, Learner, Multiclass, NadarayaWatson, Parzen, Ridge, Rvm, Svc},
 };
 
 use crate::failure::{Failure, Result};
@@ -41,10 +41,15 @@ pub struct Cost {
 pub const LEARNERS: &[Choice] = &[
     Choice { name: "svc", wanted: Wanted::Classes, cost: C, uses: &["c", "tolerance", "cache", "class-weight", "multiclass"], make: svc },
     Choice { name: "ridge", wanted: Wanted::Values, cost: LAMBDA, uses: &["lambda"], make: ridge },
+    Choice { name: "rvm", wanted: Wanted::Classes, cost: NONE, uses: &["task", "tolerance", "cache"], make: rvm },
+    Choice { name: "parzen", wanted: Wanted::Classes, cost: NONE, uses: &["class-weight"], make: parzen },
+    Choice { name: "nadaraya-watson", wanted: Wanted::Values, cost: NONE, uses: &[], make: nadaraya_watson },
 ];
 
 const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
 const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
+/// Of learners that have no such setting.
+const NONE: Cost = Cost { name: "", grid: &[1.0], place: |settings| &mut settings.no_cost };
 
 fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     let usual = Svc::default();
@@ -63,6 +68,33 @@ fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     Box::new(Ridge { kernel, lambda: settings.lambda.unwrap_or(Ridge::default().lambda) })
 }
 
+fn rvm(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Rvm::default();
+    Box::new(Rvm {
+        kernel,
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache.map_or(usual.cache_bytes, |megabytes| (megabytes as usize) << 20),
+        ..usual
+    })
+}
+
+fn parzen(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    Box::new(Parzen { kernel, class_weights: settings.class_weight.clone().unwrap_or_default() })
+}
+
+fn nadaraya_watson(kernel: Kernel, _: &Settings) -> Box<dyn Learner> {
+    Box::new(NadarayaWatson { kernel })
+}
+
+/// What is learned, by learners that can learn either.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Classes.
+    Classification,
+    /// Numbers.
+    Regression,
+}
+
 /// Settings of the learners; what is not given is the learner's default.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Learner")]
@@ -73,18 +105,24 @@ pub struct Settings {
     /// Penalty of large coefficients (ridge) [default: 1].
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
-    /// Stop when the optimality conditions hold up to this (svc) [default: 0.001].
+    /// What is learned: classification or regression (rvm) [default: classification].
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    pub task: Option<Task>,
+    /// Stop when the optimality conditions hold, or the evidence rises, up to this (svc, rvm) [default: 0.001].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// Megabytes for kernel values that are kept (svc) [default: 200].
+    /// Megabytes for kernel values that are kept (svc, rvm) [default: 200 for svc, 1024 for rvm].
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub cache: Option<u32>,
-    /// Factors of C for the classes: balanced, or LABEL=W,.. (svc) [default: all 1].
+    /// Factors of C, or of the shares, for the classes: balanced, or LABEL=W,.. (svc, parzen) [default: all 1].
     #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
     /// How several classes become two-class problems: one-vs-one or one-vs-rest (svc) [default: one-vs-one].
     #[arg(long, value_name = "HOW", value_parser = multiclass)]
     pub multiclass: Option<Multiclass>,
+    /// The cost of learners that have none.
+    #[arg(skip)]
+    pub no_cost: Option<f64>,
 }
 
 impl Settings {
@@ -93,6 +131,7 @@ impl Settings {
         let flags = [
             ("c", self.c.is_some()),
             ("lambda", self.lambda.is_some()),
+            ("task", self.task.is_some()),
             ("tolerance", self.tolerance.is_some()),
             ("cache", self.cache.is_some()),
             ("class-weight", self.class_weight.is_some()),
@@ -108,6 +147,14 @@ impl Choice {
         let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else { return Ok(()) };
         let users: Vec<&str> = LEARNERS.iter().filter(|choice| choice.uses.contains(&flag)).map(|choice| choice.name).collect();
         Err(Failure::usage(format!("--{flag} is not used by {}, only by {}", self.name, users.join(", "))))
+    }
+
+    /// The target it learns from, with these settings.
+    pub fn target(&self, settings: &Settings) -> Wanted {
+        match settings.task {
+            Some(Task::Regression) => Wanted::Values,
+            _ => self.wanted,
+        }
     }
 
     /// The learner.
@@ -159,7 +206,7 @@ mod tests {
         let none = Settings::default();
         for choice in LEARNERS {
             assert_eq!(choice.make(Kernel::gaussian(1.0), &none).name(), choice.name);
-            assert!(choice.uses.contains(&choice.cost.name));
+            assert!(choice.cost.name.is_empty() || choice.uses.contains(&choice.cost.name));
             assert_eq!(choice.given_cost(&choice.with_cost(&none, 2.0)), Some(2.0));
         }
     }

@@ -43,7 +43,11 @@ impl Search<'_> {
     pub fn run(&self, data: &Dataset, watch: &Watch, session: &Session) -> Result<Vec<Candidate>> {
         let tuning = Tuning { costs: self.costs(), gammas: self.gammas(data)?, folds: self.folds, seed: session.seed };
         if tuning.costs.len() == 1 && tuning.gammas.len() == 1 {
-            return Err(Failure::usage(format!("--tune has nothing to choose: --{} and the width are given", self.choice.cost.name)));
+            let given = match self.choice.cost.name {
+                "" => "the width is given".to_string(),
+                cost => format!("--{cost} and the width are given"),
+            };
+            return Err(Failure::usage(format!("--tune has nothing to choose: {given}")));
         }
         let part = self.part(data, session)?;
         let make = |cost: f64, gamma: f64| {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! timing fit FILE GAMMA C CACHE_MEGABYTES      a support vector classifier with the Gaussian kernel, one-vs-one, tolerance 1e-3
+//! timing rvm FILE GAMMA OFFSET                 a relevance vector machine for two classes; OFFSET is true or false
 //! timing read FILE TIMES                       LIBSVM text from memory: megabytes a second over so many readings
 //! ```
 //! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
@@ -18,7 +19,7 @@ use kernelet::{
         read::{Format, Reading, Wanted, read, read_bytes},
     },
     kernel::Kernel,
-    learn::{Learner, Svc},
+    learn::{Learner, Rvm, Svc},
     machine::Machine,
     watch::Watch,
 };
@@ -31,8 +32,9 @@ fn main() -> Outcome<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let line = pool.install(|| match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fit", file, gamma, c, cache] => fit(file, gamma.parse()?, c.parse()?, cache.parse()?),
+        ["rvm", file, gamma, offset] => rvm(file, gamma.parse()?, offset.parse()?),
         ["read", file, times] => read_text(file, times.parse()?),
-        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: read FILE TIMES".into()),
+        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: rvm FILE GAMMA OFFSET, or: read FILE TIMES".into()),
     })?;
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
@@ -54,6 +56,23 @@ fn fit(file: &str, gamma: f64, c: f64, cache_megabytes: usize) -> Outcome<Value>
         "evaluations": fit.report.evaluations,
         "megabytes_before": before,
         "megabytes": peak,
+    }))
+}
+
+fn rvm(file: &str, gamma: f64, offset: bool) -> Outcome<Value> {
+    let data: Dataset = read(file, &Reading { wanted: Wanted::Classes, ..Reading::default() })?.dataset;
+    let learner = Rvm { kernel: Kernel::gaussian(gamma), offset, ..Rvm::default() };
+    let clock = Clock::start();
+    let fit = learner.learn(&data, &Watch::none())?;
+    let seconds = clock.seconds();
+    let error = fit.machine.score(&data)?.loss();
+    Ok(json!({
+        "seconds": seconds,
+        "evidence": -fit.report.objective,
+        "vectors": fit.machine.vectors(),
+        "iterations": fit.report.iterations,
+        "status": fit.report.status.name(),
+        "error": error,
     }))
 }
 

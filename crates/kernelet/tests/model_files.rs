@@ -12,7 +12,7 @@ use kernelet::{
     data::{Csr, Label, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Facts, Machine, Pairwise, Posterior},
     model::{self, libsvm, range::Range},
 };
 
@@ -72,6 +72,30 @@ fn machines_read_from_libsvm_decide_as_libsvm_does() {
             assert!((prediction(&machine, &have) - predictions[i]).abs() <= 1e-9 * predictions[i].abs().max(1.0), "{}", path.display());
         }
     }
+}
+
+#[test]
+fn probabilities_agree_with_libsvm_given_the_same_sigmoids() {
+    let mut compared = 0;
+    for path in golden() {
+        let expected: Value = serde_json::from_str(&fs::read_to_string(path.with_extension("expected.json")).unwrap()).unwrap();
+        if expected["probabilities"].is_null() {
+            continue;
+        }
+        let machine = model::load(&path).unwrap();
+        let values: Vec<f64> = rows(&expected["rows"]).iter().flat_map(|x| outputs(&machine, x)).collect();
+        let values = Matrix::new(values, rows(&expected["rows"]).len(), machine.outputs()).unwrap();
+        let have = machine.probabilities(&values).unwrap();
+        for (have, want) in have.iter().zip(rows(&expected["probabilities"])) {
+            // Of two classes LIBSVM names the positive one first; ours come in the order of the labels, where it is the second.
+            let have: Vec<f64> = if have.len() == 2 { vec![have[1], have[0]] } else { have.to_vec() };
+            for (have, want) in have.iter().zip(&want) {
+                assert!((have - want).abs() < 1e-9, "{}: {have} {want}", path.display());
+            }
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 18);
 }
 
 #[test]
@@ -144,6 +168,26 @@ fn native_files_of_version_1_still_load() {
     for (name, machine) in [("native-v1.kernelet", sparse_machine()), ("native-v1-dense.kernelet", dense_machine())] {
         assert_eq!(model::load(folder().join(name)).unwrap(), machine, "{name}");
     }
+}
+
+#[test]
+fn every_kind_of_probability_returns_as_it_left() {
+    let curve = |shift: f64| Curve { outputs: vec![-1.0 / 3.0 + shift, 0.1 + shift], probabilities: vec![0.1, 0.7] };
+    let posterior = |noise: f64| Posterior { noise, vectors: vec![1], offset: true, factor: vec![0.1, -0.2, 1.0 / 3.0] };
+    let labels = ["a", "b"].map(Label::new).to_vec();
+    let cases = [
+        (Decision::Values, Some(Calibration::Normal { posteriors: vec![posterior(0.1), posterior(0.0)] })),
+        (Decision::Largest { labels: labels.clone() }, Some(Calibration::Isotonic { curves: vec![curve(0.0), curve(0.3)] })),
+        (Decision::Largest { labels }, Some(Calibration::Shares)),
+        (Decision::Ratio, None),
+    ];
+    for (decision, calibration) in cases {
+        let machine = Machine { decision, calibration, ..dense_machine() };
+        let bytes = model::native::to_bytes(&machine).unwrap();
+        assert_eq!(model::load_bytes(&bytes, "m").unwrap(), machine);
+    }
+    let alone = Machine { calibration: Some(Calibration::Normal { posteriors: vec![posterior(0.1)] }), ..dense_machine() };
+    assert!(model::native::to_bytes(&alone).is_err());
 }
 
 #[test]

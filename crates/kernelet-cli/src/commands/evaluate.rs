@@ -4,7 +4,7 @@ use std::time::Instant;
 use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
-    evaluate::{Confusion, Scores, agreement, score},
+    evaluate::{Confusion, ProbabilityScores, Scores, agreement, score, score_probabilities},
     machine::{Machine, Prediction, Predictor},
 };
 use serde::Serialize;
@@ -56,7 +56,11 @@ impl Evaluate {
                 agreement(&prediction, &other.predict(&self.rows_for_other(&machine, &other, &data, session)?.points)?)
             }
         };
-        session.answer(&Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds))
+        let mut evaluated = Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds);
+        if let Some(ProbabilityScores { log_loss, brier }) = probability_scores(&machine, &data)? {
+            (evaluated.log_loss, evaluated.brier) = (Some(log_loss), Some(brier));
+        }
+        session.answer(&evaluated)
     }
 
     /// The rows as the other machine needs them: read again where its columns differ.
@@ -67,6 +71,15 @@ impl Evaluate {
             (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),
         }
     }
+}
+
+/// How good the probabilities are, where the model tells them.
+fn probability_scores(machine: &Machine, data: &Dataset) -> Result<Option<ProbabilityScores>> {
+    if machine.check_probabilities().is_err() {
+        return Ok(None);
+    }
+    let probabilities = machine.probabilities(&machine.outputs_for(&data.points)?)?;
+    Ok(Some(score_probabilities(&probabilities, &machine.decision.labels(), data)?))
 }
 
 /// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
@@ -93,6 +106,10 @@ struct Evaluated {
     rows: usize,
     #[serde(flatten)]
     figures: Figures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    log_loss: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    brier: Option<f64>,
     agreement: Option<f64>,
     seconds: f64,
     rows_per_second: f64,
@@ -125,7 +142,8 @@ impl Evaluated {
             }
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
-        Evaluated { rows, figures, agreement, seconds, rows_per_second: rows as f64 / seconds.max(1e-9), compared }
+        let rows_per_second = rows as f64 / seconds.max(1e-9);
+        Evaluated { rows, figures, log_loss: None, brier: None, agreement, seconds, rows_per_second, compared }
     }
 }
 
@@ -145,6 +163,8 @@ impl Answer for Evaluated {
                 String::new()
             }
         };
+        pairs.extend(self.log_loss.map(|value| ("log loss", figure(value))));
+        pairs.extend(self.brier.map(|value| ("brier score", figure(value))));
         if self.compared {
             pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));
         }

@@ -51,6 +51,7 @@ struct Inspected {
     evaluations_per_row: usize,
     scale: Option<&'static str>,
     probabilities: bool,
+    calibration: Option<&'static str>,
     names: Option<Vec<String>>,
     facts: Facts,
     source: &'static str,
@@ -77,7 +78,8 @@ impl Inspected {
             // Every vector is shared by all outputs.
             evaluations_per_row: machine.vectors(),
             scale: machine.scale.as_ref().map(kind_of_scale),
-            probabilities: matches!(machine.calibration, Some(Calibration::Sigmoid { .. } | Calibration::Marks { .. })),
+            probabilities: machine.calibration.is_some(),
+            calibration: machine.calibration.as_ref().map(Calibration::name),
             names: machine.names,
             facts: machine.facts,
             source: kind.name(),
@@ -122,7 +124,7 @@ impl Answer for Inspected {
         pairs.push(("bytes", count(self.bytes)));
         pairs.push(("a row costs", counted(self.evaluations_per_row, "kernel evaluation")));
         pairs.push(("scaling", self.scale.unwrap_or("none").into()));
-        pairs.push(("probabilities", if self.probabilities { "yes" } else { "no" }.into()));
+        pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.facts_text().map(|facts| ("trained", facts)));
         pairs.push(("file", self.source.into()));

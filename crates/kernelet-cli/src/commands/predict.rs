@@ -4,9 +4,9 @@ use std::{io, time::Instant};
 use clap::{Args, ValueEnum};
 use kernelet::{
     Error,
-    data::Label,
+    data::{Label, Points},
     linalg::Matrix,
-    machine::{Calibration, Decision, Machine, Pairwise, Predictor},
+    machine::{Decision, Machine, Pairwise, Predictor},
     model::write_atomically,
 };
 use serde_json::{Value, json};
@@ -58,6 +58,8 @@ pub enum Values {
     Decision,
     /// The probability of each class, where the model can tell.
     Probability,
+    /// The number and its standard deviation, where the model can tell.
+    Distribution,
     /// The features that a kernel PCA model makes.
     Features,
 }
@@ -145,7 +147,7 @@ impl Predict {
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
         while let Some(data) = next {
             let clock = Instant::now();
-            let (following, outputs) = rayon::join(|| blocks.next(session), || predictor.outputs(&data.points));
+            let (following, outputs) = rayon::join(|| blocks.next(session), || self.values.of(machine, &predictor, &data.points));
             done.seconds += clock.elapsed().as_secs_f64();
             take(&outputs?)?;
             done.rows += data.len();
@@ -157,30 +159,63 @@ impl Predict {
     }
 }
 
+impl Values {
+    /// What is written for some rows, as numbers; labels are still outputs.
+    fn of(self, machine: &Machine, predictor: &Predictor, points: &Points) -> Result<Matrix> {
+        let outputs = predictor.outputs(points)?;
+        let ratio = machine.decision == Decision::Ratio;
+        let joined = |width: usize, row: &dyn Fn(usize) -> Vec<f64>| {
+            let values = (0..outputs.rows()).flat_map(row).collect();
+            Matrix::new(values, outputs.rows(), width).unwrap_or_default()
+        };
+        Ok(match self {
+            Values::Probability => machine.probabilities(&outputs)?,
+            Values::Distribution => {
+                let spread = machine.deviations(points)?;
+                joined(2 * outputs.cols(), &|i| outputs.row(i).iter().zip(spread.row(i)).flat_map(|(&f, &d)| [f, d]).collect())
+            }
+            Values::Labels if ratio => joined(outputs.cols() - 1, &|i| machine.decision.numbers(outputs.row(i))),
+            _ => outputs,
+        })
+    }
+}
+
 /// How one row of outputs becomes a line.
 enum Form<'a> {
     /// A bare label.
     Label(&'a Decision),
     /// A bare number.
     Number,
-    /// The outputs under these names.
+    /// The numbers under these names.
     Outputs(Vec<String>),
-    /// The probabilities of two classes under these names, P(second) = 1 / (1 + exp(a f + b)).
-    Probabilities { names: Vec<String>, a: f64, b: f64 },
 }
 
 impl<'a> Form<'a> {
     fn of(machine: &'a Machine, values: Values) -> Result<Self> {
-        let numbers = |name: &str| (1..=machine.outputs()).map(|k| format!("{name}{k}")).collect();
+        let outputs = machine.outputs();
+        let numbers = |name: &str, count: usize| (1..=count).map(|k| format!("{name}{k}")).collect();
         match (values, &machine.decision) {
-            (Values::Labels, Decision::Values) if machine.outputs() == 1 => Ok(Form::Number),
-            (Values::Labels | Values::Decision, Decision::Values) => Ok(Form::Outputs(numbers("value"))),
+            (Values::Labels, Decision::Values) if outputs == 1 => Ok(Form::Number),
+            (Values::Labels, Decision::Ratio) if outputs == 2 => Ok(Form::Number),
+            (Values::Labels, Decision::Ratio) => Ok(Form::Outputs(numbers("value", outputs - 1))),
+            (Values::Decision, Decision::Ratio) => {
+                let sums: Vec<String> = numbers("sum", outputs - 1);
+                Ok(Form::Outputs(sums.into_iter().chain(["weight".to_string()]).collect()))
+            }
+            (Values::Labels | Values::Decision, Decision::Values) => Ok(Form::Outputs(numbers("value", outputs))),
             (Values::Labels, Decision::Features) => Err(Failure::usage("the model makes features, not labels; use --values features")),
             (Values::Labels, decision) => Ok(Form::Label(decision)),
-            (Values::Decision | Values::Features, Decision::Features) => Ok(Form::Outputs(numbers("feature"))),
+            (Values::Decision | Values::Features, Decision::Features) => Ok(Form::Outputs(numbers("feature", outputs))),
             (Values::Features, _) => Err(Failure::usage("the model makes no features; use --values labels or decision")),
             (Values::Decision, decision) => Ok(Form::Outputs(decision_names(decision))),
-            (Values::Probability, _) => probabilities(machine),
+            (Values::Probability, decision) => {
+                machine.check_probabilities()?;
+                Ok(Form::Outputs(decision.labels().iter().map(Label::to_string).collect()))
+            }
+            (Values::Distribution, _) => {
+                machine.deviations(&Matrix::<f64>::zeros(0, machine.dim()).into())?;
+                Ok(Form::Outputs((1..=outputs).flat_map(|k| [format!("mean{k}"), format!("deviation{k}")]).collect()))
+            }
         }
     }
 
@@ -188,17 +223,7 @@ impl<'a> Form<'a> {
     fn header(&self) -> Option<&[String]> {
         match self {
             Form::Label(_) | Form::Number => None,
-            Form::Outputs(names) | Form::Probabilities { names, .. } => Some(names),
-        }
-    }
-
-    fn numbers(&self, outputs: &[f64]) -> Vec<f64> {
-        match self {
-            Form::Probabilities { a, b, .. } => {
-                let argument = a * outputs[0] + b;
-                vec![1.0 / (1.0 + (-argument).exp()), 1.0 / (1.0 + argument.exp())]
-            }
-            _ => outputs.to_vec(),
+            Form::Outputs(names) => Some(names),
         }
     }
 
@@ -212,7 +237,7 @@ impl<'a> Form<'a> {
         for row in outputs.iter() {
             match self {
                 Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
-                _ => text.push_str(&self.numbers(row).into_iter().map(exact).collect::<Vec<_>>().join(",")),
+                _ => text.push_str(&row.iter().copied().map(exact).collect::<Vec<_>>().join(",")),
             }
             text.push('\n');
         }
@@ -224,7 +249,7 @@ impl<'a> Form<'a> {
         let row = |row: &[f64]| match self {
             Form::Label(decision) => json!(labels[decision.class(row)]),
             Form::Number => json!(row[0]),
-            _ => json!(self.numbers(row)),
+            _ => json!(row),
         };
         outputs.iter().map(row).collect()
     }
@@ -243,18 +268,6 @@ fn decision_names(decision: &Decision) -> Vec<String> {
         Decision::Votes { .. } => Pairwise::pairs(labels.len()).map(|(a, b)| format!("{}|{}", labels[a], labels[b])).collect(),
         Decision::Largest { .. } => labels,
         _ => labels.into_iter().skip(1).collect(),
-    }
-}
-
-fn probabilities(machine: &Machine) -> Result<Form<'static>> {
-    let names = machine.decision.labels().iter().map(Label::to_string).collect();
-    match (&machine.decision, &machine.calibration) {
-        (Decision::Values | Decision::Features, _) => Err(Failure::usage("the model predicts no classes, so there are no probabilities")),
-        (_, None) => Err(Failure::usage("the model was trained without probabilities; use --values labels or decision")),
-        (Decision::Sign { .. }, Some(Calibration::Sigmoid { a, b })) if !a.is_empty() && !b.is_empty() => {
-            Ok(Form::Probabilities { names, a: a[0], b: b[0] })
-        }
-        _ => Err(Failure::usage("probabilities are there only for two classes yet; use --values labels or decision")),
     }
 }
 

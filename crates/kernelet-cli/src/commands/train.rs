@@ -1,14 +1,18 @@
 //! `kernelet train`: data become a model file.
 use std::{path::PathBuf, time::Instant};
 
-use clap::Args;
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
 use kernelet::{
-    data::{Classes, Dataset, Label, Target},
+    data::{Classes, Dataset, Label, Target, read::Wanted},
     evaluate::Candidate,
     kernel::Kernel,
-    learn::{Fit, HowToScale, Learner, Scaled},
+    learn::{Calibrated, Fit, HowToScale, Learner, Scaled, Shape},
+    machine::Calibration,
     model,
-    watch::{Status, Watch},
+    watch::Status,
 };
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -34,15 +38,18 @@ pub struct Train {
     /// Where the model is written.
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Who learns: svc for classes, ridge for numbers.
+    /// Who learns: svc, rvm, parzen for classes; ridge, rvm, nadaraya-watson for numbers.
     #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
     pub learner: &'static Choice,
     /// Choose the cost (C or lambda) and gamma by cross-validation; what is given as a number is kept.
     #[arg(long)]
     pub tune: bool,
-    /// Folds of the cross-validation.
-    #[arg(long, value_name = "K", default_value_t = 5, requires = "tune")]
-    pub folds: usize,
+    /// Also tell probabilities, by a sigmoid or an isotonic curve fitted by cross-validation.
+    #[arg(long, value_name = "SHAPE", value_parser = shapes())]
+    pub probability: Option<Shape>,
+    /// Folds of the cross-validation of --tune and --probability [default: 5].
+    #[arg(long, value_name = "K")]
+    pub folds: Option<usize>,
     /// Flags of the kernel.
     #[command(flatten)]
     pub kernel: KernelFlags,
@@ -61,7 +68,9 @@ const EXAMPLES: &str = "\
 Examples:
   kernelet train data.svm -o data.model --gamma 0.5 --c 10
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
+  kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
   kernelet train houses.csv -o houses.model --learner ridge --lambda 0.01 --scale standard
+  kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
 
 Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
 
@@ -70,14 +79,15 @@ impl Train {
     pub fn run(self, session: &Session) -> Result<()> {
         files::check_output(&self.output, &[&self.data])?;
         self.learner.check(&self.settings)?;
+        self.check_folds()?;
         let kernel = self.kernel.kernel(session)?;
         self.learner.make(kernel.clone(), &self.settings).check()?;
-        let data = self.input.training_rows(&self.data, self.learner.wanted, session)?;
+        let data = self.input.training_rows(&self.data, self.learner.target(&self.settings), session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
         let how = self.scale.how(&data, session)?;
         let clock = Instant::now();
         let (learner, tried) = self.choose(&kernel, &data, &how, session)?;
-        let fit = learn(learner, how, &data, &session.watch())?;
+        let fit = self.probable(Box::new(Scaled { how, learner }), session).learn(&data, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         say_how_it_ended(fit.report.status, session);
         let train_error = training_error(&fit, &data)?;
@@ -85,11 +95,34 @@ impl Train {
         session.answer(&self.trained(&fit, &data, train_error, seconds, tried))
     }
 
+    /// Folds are used by cross-validation alone, and probabilities are for classes.
+    fn check_folds(&self) -> Result<()> {
+        if self.folds.is_some() && !self.tune && self.probability.is_none() {
+            return Err(Failure::usage("--folds is used only with --tune or --probability"));
+        }
+        if self.probability.is_some() && self.learner.target(&self.settings) != Wanted::Classes {
+            return Err(Failure::usage(format!("--probability is for classes, but {} predicts numbers", self.learner.name)));
+        }
+        Ok(())
+    }
+
+    fn folds(&self) -> usize {
+        self.folds.unwrap_or(5)
+    }
+
+    /// The learner, with probabilities where they are asked for.
+    fn probable(&self, learner: Box<dyn Learner>, session: &Session) -> Box<dyn Learner> {
+        match self.probability {
+            None => learner,
+            Some(shape) => Box::new(Calibrated { shape, folds: self.folds(), seed: session.seed, learner }),
+        }
+    }
+
     /// The learner with its settings, as given or as found by the search, and what the search tried.
     fn choose(&self, kernel: &Kernel, data: &Dataset, how: &HowToScale, session: &Session) -> Result<(Box<dyn Learner>, Vec<Candidate>)> {
         let (choice, settings, fixed_gamma) = (self.learner, &self.settings, self.kernel.fixed_gamma());
         if self.tune {
-            let search = Search { choice, settings, kernel, fixed_gamma, how, folds: self.folds };
+            let search = Search { choice, settings, kernel, fixed_gamma, how, folds: self.folds() };
             let tried = search.run(data, &session.watch(), session)?;
             let best = tried.first().ok_or_else(|| Failure::failed("no settings were tried"))?;
             let learner = choice.make(kernel.clone().with_gamma(best.gamma), &choice.with_cost(settings, best.cost));
@@ -120,6 +153,7 @@ impl Train {
             train_error,
             iterations: report.iterations,
             evaluations: report.evaluations,
+            probability: machine.calibration.as_ref().filter(|_| machine.check_probabilities().is_ok()).map(Calibration::name),
             seconds,
             status: report.status,
             model: self.output.display().to_string(),
@@ -130,7 +164,9 @@ impl Train {
 
     fn candidate(&self, candidate: &Candidate, has_gamma: bool) -> Value {
         let mut object = Map::new();
-        object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        if !self.learner.cost.name.is_empty() {
+            object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        }
         if has_gamma {
             object.insert("gamma".into(), json!(candidate.gamma));
         }
@@ -139,8 +175,8 @@ impl Train {
     }
 }
 
-fn learn(learner: Box<dyn Learner>, how: HowToScale, data: &Dataset, watch: &Watch) -> Result<Fit> {
-    Ok(Scaled { how, learner }.learn(data, watch)?)
+fn shapes() -> impl TypedValueParser<Value = Shape> {
+    PossibleValuesParser::new(Shape::ALL.map(Shape::name)).try_map(|name| Shape::named(&name).ok_or("there is no such shape"))
 }
 
 /// One-vs-one problems grow with the square of the labels; a label of its own for nearly every row is a number to predict.
@@ -150,7 +186,9 @@ fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
         return Ok(());
     }
     let sentence = format!("{path}: {} rows have {} different labels, too many to be classes", count(codes.len()), count(labels.len()));
-    Err(Failure::failed(sentence).hint("for numbers use --learner ridge; if the label stands in another column, name it with --target"))
+    Err(Failure::failed(sentence).hint(
+        "for numbers use --learner ridge, or rvm with --task regression; if the label stands in another column, name it with --target",
+    ))
 }
 
 /// The error on the training rows; not worth waiting for when the run was cancelled.
@@ -187,6 +225,8 @@ struct Trained {
     train_error: Option<f64>,
     iterations: u64,
     evaluations: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    probability: Option<&'static str>,
     seconds: f64,
     status: Status,
     model: String,
@@ -213,6 +253,7 @@ impl Answer for Trained {
             (Some(error), false) => pairs.push(("train error", percent(error))),
             (Some(mse), true) => pairs.push(("train mse", figure(mse))),
         }
+        pairs.extend(self.probability.map(|name| ("probabilities", name.into())));
         pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
         pairs.push(("time", seconds(self.seconds)));
         pairs.push(("model", self.model.clone()));

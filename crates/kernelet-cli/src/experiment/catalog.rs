@@ -8,6 +8,7 @@ use crate::failure::{Failure, Result};
 const BUILT_IN: &[(&str, &str)] = &[
     ("generated-svm", include_str!("../../../../experiments/generated-svm.toml")),
     ("ida-svm", include_str!("../../../../experiments/ida-svm.toml")),
+    ("wu2006-table1-rvm", include_str!("../../../../experiments/wu2006-table1-rvm.toml")),
     ("wu2006-table1-svm", include_str!("../../../../experiments/wu2006-table1-svm.toml")),
 ];
 

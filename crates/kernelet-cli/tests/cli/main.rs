@@ -11,9 +11,11 @@ mod inspect;
 #[cfg(unix)]
 mod interrupt;
 mod predict;
+mod probability;
 mod program;
 mod reproduce;
 mod reproduce_data;
+mod rvm;
 mod streams;
 mod train;
 mod tune;

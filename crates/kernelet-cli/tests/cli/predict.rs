@@ -103,7 +103,7 @@ fn json_holds_the_predictions() {
 }
 
 #[test]
-fn probabilities_follow_libsvm_for_two_classes() {
+fn probabilities_follow_libsvm() {
     let folder = Folder::new();
     let text = "svm_type c_svc\nkernel_type linear\nnr_class 2\ntotal_sv 2\nrho 0\nlabel 3 1\nprobA -2\nprobB 0.5\nnr_sv 1 1\nSV\n1 1:1 \n-1 1:-1 \n";
     let (model, data) = (folder.file("p.model", text), folder.file("a.svm", "3 1:1\n1 1:-1\n"));
@@ -113,7 +113,11 @@ fn probabilities_follow_libsvm_for_two_classes() {
     let row: Vec<f64> = ran.lines()[1].split(',').map(|field| field.parse().unwrap()).collect();
     assert!((row[1] - 1.0 / (1.0 + (-3.5f64).exp())).abs() < 1e-15 && (row[0] + row[1] - 1.0).abs() < 1e-15);
     let three = "svm_type c_svc\nkernel_type linear\nnr_class 3\ntotal_sv 3\nrho 0 0 0\nlabel 1 2 3\nprobA 1 1 1\nprobB 0 0 0\nnr_sv 1 1 1\nSV\n1 1 1:1\n1 1 1:2\n1 1 1:3\n";
-    run(&["predict", &folder.file("three", three), &data, "--values", "probability"]).failed(2, "only for two classes yet");
+    let ran = run(&["predict", &folder.file("three", three), &data, "--values", "probability"]).succeeded();
+    assert_eq!(ran.lines()[0], "1,2,3");
+    for line in &ran.lines()[1..] {
+        assert!((line.split(',').map(|field| field.parse::<f64>().unwrap()).sum::<f64>() - 1.0).abs() < 1e-12);
+    }
 }
 
 #[test]
@@ -135,7 +139,7 @@ fn single_precision_agrees_with_double_to_its_digits() {
 fn what_a_model_cannot_tell_is_said() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
-    run(&["predict", &model, &data, "--values", "probability"]).failed(2, "the model was trained without probabilities");
+    run(&["predict", &model, &data, "--values", "probability"]).failed(2, "a model trained without them: train it with --probability");
     run(&["predict", &model, &data, "--values", "features"]).failed(2, "the model makes no features");
 }
 

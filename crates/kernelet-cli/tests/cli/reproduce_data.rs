@@ -129,17 +129,17 @@ fn what_is_missing_is_named_with_what_still_runs() {
     let none = folder.path("none");
     let ran = run(&["reproduce", "ida-svm", "--data-dir", &none]).failed(1, "none: there is no such directory");
     assert!(ran.err.contains("hint: without data still run: generated-svm\n"), "{}", ran.err);
-    for name in ["banana", "breast-cancer", "titanic", "waveform", "german"] {
+    let leave = |name: &str| {
         fs::create_dir_all(folder.path(&format!("data/{name}"))).unwrap();
         fs::write(folder.path(&format!("data/{name}/{name}.npz")), b"PK").unwrap();
-    }
+    };
+    ["banana", "breast-cancer", "titanic", "german"].into_iter().for_each(leave);
     let data = folder.path("data");
     let missing = "image/image.npz";
     let ran = run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, missing);
     assert!(!ran.err.contains("banana.npz") && ran.err.contains("hint: with what there is still run: generated-svm\n"), "{}", ran.err);
     let all = run(&["reproduce", "all", "--data-dir", &data, "--splits", "1"]).succeeded();
     assert!(all.out.contains("not run: wu2006-table1-svm: it needs files that are not there") && all.out.contains(missing), "{}", all.out);
-    fs::create_dir_all(folder.path("data/image")).unwrap();
-    fs::write(folder.path("data/image/image.npz"), b"PK").unwrap();
+    ["waveform", "image"].into_iter().for_each(leave);
     run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, "banana.npz: this is not a zip file of NumPy arrays");
 }

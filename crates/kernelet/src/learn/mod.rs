@@ -1,15 +1,23 @@
 //! How do data become a full machine?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+mod calibrate;
 pub(crate) mod margin;
 mod multiclass;
+mod nadaraya_watson;
+mod parzen;
 mod ridge;
+mod rvm;
 mod scaled;
 pub mod smo;
 mod svc;
 
+pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
 pub use multiclass::{ClassWeights, Multiclass};
+pub use nadaraya_watson::NadarayaWatson;
+pub use parzen::Parzen;
 pub use ridge::Ridge;
+pub use rvm::Rvm;
 pub use scaled::{HowToScale, Scaled};
 pub use svc::Svc;
 

@@ -44,6 +44,11 @@ impl Cholesky {
         let rhs = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
         llt::solve::solve_in_place(self.factor.as_ref(), rhs, par, MemStack::new(&mut memory));
     }
+
+    /// The logarithm of the determinant of A.
+    pub fn log_determinant(&self) -> f64 {
+        (0..self.factor.nrows()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +69,13 @@ mod tests {
                 assert!((back - b.at(i, k)).abs() < 1e-10, "{back}");
             }
         }
+        let factor = Cholesky::new(&a).unwrap();
+        let lower = factor.lower();
+        let lower = lower.matrix();
+        let back = Matrix::from_fn(n, n, |i, j| super::super::dot(lower.row(i), lower.row(j)));
+        assert!(back.values().iter().zip(a.values()).all(|(x, y)| (x - y).abs() < 1e-10));
+        let log: f64 = (0..n).map(|i| lower.at(i, i).powi(2).ln()).sum();
+        assert!((factor.log_determinant() - log).abs() < 1e-10);
         let mut indefinite = a;
         indefinite.row_mut(5)[5] = -1.0;
         assert!(Cholesky::new(&indefinite).is_none());

@@ -30,6 +30,9 @@ pub enum Decision {
     Novelty,
     /// The outputs are predictions of real targets.
     Values,
+    /// The last output is a sum of weights, the others are weighted sums: the predictions of real targets are the others divided by the
+    /// last. All outputs share their vectors, so that one approximation of all of them keeps the ratio.
+    Ratio,
     /// The outputs are features.
     Features,
 }
@@ -41,7 +44,7 @@ impl Decision {
             Decision::Sign { negative, positive } => vec![negative.clone(), positive.clone()],
             Decision::Votes { labels } | Decision::Largest { labels } => labels.clone(),
             Decision::Novelty => vec![Label::new("-1"), Label::new("1")],
-            Decision::Values | Decision::Features => vec![],
+            Decision::Values | Decision::Ratio | Decision::Features => vec![],
         }
     }
 
@@ -51,7 +54,7 @@ impl Decision {
             Decision::Sign { .. } | Decision::Novelty => Some(1),
             Decision::Votes { labels } => Some(labels.len() * labels.len().saturating_sub(1) / 2),
             Decision::Largest { labels } => Some(labels.len()),
-            Decision::Values | Decision::Features => None,
+            Decision::Values | Decision::Ratio | Decision::Features => None,
         }
     }
 
@@ -65,7 +68,7 @@ impl Decision {
                 let (a, b) = Pairwise::pairs(labels.len()).nth(output)?;
                 if class == a || class == b { sign(class == a) } else { None }
             }
-            Decision::Values | Decision::Features => None,
+            Decision::Values | Decision::Features | Decision::Ratio => None,
         }
     }
 
@@ -81,7 +84,15 @@ impl Decision {
                 first_largest(&votes)
             }
             Decision::Largest { .. } => first_largest(outputs),
-            Decision::Values | Decision::Features => 0,
+            Decision::Values | Decision::Ratio | Decision::Features => 0,
+        }
+    }
+
+    /// The numbers that one row's outputs stand for, where numbers are predicted: the outputs, or their ratios to the last.
+    pub fn numbers(&self, outputs: &[f64]) -> Vec<f64> {
+        match (self, outputs.split_last()) {
+            (Decision::Ratio, Some((sum, others))) => others.iter().map(|value| value / sum).collect(),
+            _ => outputs.to_vec(),
         }
     }
 }
@@ -129,6 +140,8 @@ mod tests {
         let sign = Decision::Sign { negative: Label::new("a"), positive: Label::new("b") };
         assert_eq!((sign.class(&[0.1]), sign.class(&[0.0]), sign.class(&[-2.0])), (1, 0, 0));
         let largest = Decision::Largest { labels: labels(3) };
+        assert_eq!(Decision::Ratio.numbers(&[1.0, 3.0, 2.0]), [0.5, 1.5]);
+        assert_eq!(Decision::Values.numbers(&[1.0, 3.0, 2.0]), [1.0, 3.0, 2.0]);
         assert_eq!((largest.class(&[1.0, 2.0, 2.0]), largest.class(&[-1.0, -2.0, 0.0])), (1, 2));
     }
 }

@@ -1,7 +1,6 @@
 //! What is known about how a machine came to be.
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
 use crate::{Error, Result};
 
 /// How a machine was trained; every part may be unknown.
@@ -40,45 +39,6 @@ impl Facts {
     }
 }
 
-/// How outputs become probabilities, as LIBSVM files store it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum Calibration {
-    /// P = 1 / (1 + exp(a f + b)) for each output f: LIBSVM's probA and probB.
-    Sigmoid {
-        /// One a for each output.
-        a: Vec<f64>,
-        /// One b for each output; empty for regression, where a is the width of the Laplace noise.
-        b: Vec<f64>,
-    },
-    /// One-class: ten ascending outputs between which the probability rises in steps, LIBSVM's prob_density_marks.
-    Marks {
-        /// The ten outputs.
-        marks: Vec<f64>,
-    },
-}
-
-impl Calibration {
-    /// Checks that there are as many numbers as a machine with this rule and this many outputs needs, all of them finite.
-    pub fn check(&self, decision: &Decision, outputs: usize) -> Result<()> {
-        let (counts_fit, numbers) = match self {
-            Calibration::Sigmoid { a, b } => {
-                let offsets = if *decision == Decision::Values { 0 } else { outputs };
-                (a.len() == outputs && b.len() == offsets, [&a[..], &b[..]])
-            }
-            Calibration::Marks { marks } => (marks.len() == 10 && *decision == Decision::Novelty, [&marks[..], &[]]),
-        };
-        if !counts_fit {
-            return Err(Error::data("the numbers for probabilities do not fit the machine's outputs"));
-        }
-        match numbers.into_iter().flatten().find(|value| !value.is_finite()) {
-            None => Ok(()),
-            Some(value) => Err(Error::parameter("a number for probabilities", value, "a finite number")),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -91,19 +51,5 @@ mod tests {
         for facts in bad {
             assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));
         }
-    }
-
-    #[test]
-    fn a_calibration_must_fit_the_outputs() {
-        let votes = Decision::Votes { labels: vec![] };
-        let sigmoid = |a: usize, b: usize| Calibration::Sigmoid { a: vec![1.0; a], b: vec![1.0; b] };
-        assert!(sigmoid(3, 3).check(&votes, 3).is_ok());
-        assert!(sigmoid(3, 0).check(&votes, 3).is_err());
-        assert!(sigmoid(1, 0).check(&Decision::Values, 1).is_ok());
-        assert!(sigmoid(1, 1).check(&Decision::Values, 1).is_err());
-        let marks = Calibration::Marks { marks: vec![0.0; 10] };
-        assert!(marks.check(&Decision::Novelty, 1).is_ok() && marks.check(&Decision::Values, 1).is_err());
-        let nan = Calibration::Sigmoid { a: vec![f64::NAN], b: vec![] };
-        assert!(nan.check(&Decision::Values, 1).is_err());
     }
 }

@@ -1,14 +1,19 @@
 //! What is a trained kernel machine, and how does it predict?
+mod calibration;
 mod decision;
 mod evaluator;
 mod expansion;
 mod facts;
+mod posterior;
 mod predict;
+mod probability;
 
+pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use facts::{Calibration, Facts};
+pub use facts::Facts;
+pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 
 use crate::{Error, Result, data::Scale};
@@ -62,6 +67,9 @@ impl Machine {
         if let Some(outputs) = self.decision.outputs() {
             same("outputs for the machine's labels", outputs, self.outputs())?;
         }
+        if self.decision == Decision::Ratio && self.outputs() < 2 {
+            return Err(Error::data("a machine whose prediction is a ratio needs at least two outputs"));
+        }
         if let Some(k) = self.offsets.iter().position(|b| !b.is_finite()) {
             return Err(Error::NotFinite { what: "an offset", row: 0, column: k, value: self.offsets[k] });
         }
@@ -81,7 +89,7 @@ impl Machine {
             same("feature names of the machine", self.dim(), names.len())?;
         }
         if let Some(calibration) = &self.calibration {
-            calibration.check(&self.decision, self.outputs())?;
+            calibration.check(&self.decision, self.outputs(), self.vectors())?;
         }
         self.facts.check()
     }

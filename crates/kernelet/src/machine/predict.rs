@@ -92,6 +92,10 @@ impl Predictor {
         let outputs = self.outputs(points)?;
         Ok(match self.decision {
             Decision::Values | Decision::Features => Prediction::Values(outputs),
+            Decision::Ratio => {
+                let values = outputs.iter().flat_map(|row| self.decision.numbers(row)).collect();
+                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
+            }
             _ => Prediction::Classes {
                 labels: self.decision.labels(),
                 codes: outputs.iter().map(|row| self.decision.class(row) as u32).collect(),

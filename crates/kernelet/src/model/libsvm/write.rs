@@ -91,6 +91,7 @@ impl Layout {
             Decision::Largest { .. } => {
                 Err(unsupported("a one-vs-rest machine", "its classifiers are one-vs-one; save the native format, or train one-vs-one"))
             }
+            Decision::Ratio => Err(unsupported("a machine whose prediction is a ratio", "save the native format")),
             Decision::Features => Err(unsupported("a machine whose outputs are features", "save the native format")),
         }
     }
@@ -167,6 +168,12 @@ fn calibration_lines(machine: &Machine) -> Result<Vec<(&'static str, &[f64])>> {
         }
         Some(Calibration::Sigmoid { a, b }) if b.is_empty() => vec![("probA", a)],
         Some(Calibration::Sigmoid { a, b }) => vec![("probA", a), ("probB", b)],
+        // The distribution around a predicted number has no place there and is lost, as docs/model-format.md says.
+        Some(Calibration::Normal { .. }) => vec![],
+        Some(other) => {
+            let instead = "it has sigmoids only; train with --probability sigmoid, or without probabilities";
+            return Err(unsupported(format!("{} probabilities", other.name()), instead));
+        }
     })
 }
 

@@ -1,0 +1,264 @@
+//! Probabilities for any classifier, as a step of its own after learning.
+//!
+//! The outputs of a machine on its own training rows are too good: they must not be calibrated on. So the rows are cut into folds, each
+//! fold gets its outputs from a machine learned on the others, and one curve an output (sigmoid or isotonic) is fitted to all
+//! outputs so found. The machine itself learns from all rows. For one-vs-one, the curve of the pair (a, b) sees the rows of these two
+//! classes; for one-vs-rest each curve sees all rows. Cost: `folds` more runs of the learner.
+//!
+//! Isotonic curves fit any shape but need rows: below about a thousand the sigmoid is mostly better.
+mod isotonic;
+mod sigmoid;
+
+pub use isotonic::fit_isotonic;
+pub use sigmoid::fit_sigmoid;
+
+use rayon::prelude::*;
+
+use super::{Fit, Learner};
+use crate::{
+    Error, Result,
+    data::{Classes, Dataset, stratified_folds},
+    linalg::Matrix,
+    machine::{Calibration, Decision, Machine, Pairwise},
+    watch::{Status, Watch},
+};
+
+/// The form of the curve from an output to a probability.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Shape {
+    /// 1 / (1 + exp(a f + b)).
+    #[default]
+    Sigmoid,
+    /// Any curve that never falls.
+    Isotonic,
+}
+
+impl Shape {
+    /// All shapes.
+    pub const ALL: [Shape; 2] = [Shape::Sigmoid, Shape::Isotonic];
+
+    /// The name on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Shape::Sigmoid => "sigmoid",
+            Shape::Isotonic => "isotonic",
+        }
+    }
+
+    /// The shape with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Shape::ALL.into_iter().find(|shape| shape.name() == name)
+    }
+}
+
+/// Learns, then calibrates by cross-validation; the probabilities become part of the machine.
+pub struct Calibrated {
+    /// The form of the curves.
+    pub shape: Shape,
+    /// Folds of the cross-validation; at least 2.
+    pub folds: usize,
+    /// Seed of the folds.
+    pub seed: u64,
+    /// Who learns.
+    pub learner: Box<dyn Learner>,
+}
+
+impl Learner for Calibrated {
+    fn name(&self) -> &'static str {
+        self.learner.name()
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.folds < 2 {
+            return Err(Error::parameter("folds", self.folds, "at least 2"));
+        }
+        self.learner.check()
+    }
+
+    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.check()?;
+        data.check()?;
+        let rows: Vec<usize> = (0..data.len()).filter(|&i| data.weight(i) > 0.0).collect();
+        let counted = data.select(&rows);
+        check_counts(counted.classes()?)?;
+        let mut fit = self.learner.learn(data, watch)?;
+        check_rule(&fit.machine)?;
+        if fit.report.status == Status::Cancelled {
+            return Ok(fit);
+        }
+        let before = watch.evaluations();
+        let outputs = self.held_out_outputs(&fit.machine, &counted, watch)?;
+        fit.report.evaluations += watch.evaluations() - before;
+        match outputs {
+            None => fit.report.status = Status::Cancelled,
+            Some(outputs) => fit.machine.calibration = Some(calibration(&fit.machine.decision, &outputs, &counted, self.shape)?),
+        }
+        Ok(fit)
+    }
+}
+
+impl Calibrated {
+    /// For every row the outputs of a machine that has not seen it; None when cancelled.
+    fn held_out_outputs(&self, machine: &Machine, data: &Dataset, watch: &Watch) -> Result<Option<Matrix>> {
+        let folds = stratified_folds(&data.target, self.folds.min(data.len()), self.seed)?;
+        let done = std::sync::atomic::AtomicU64::new(0);
+        let one = |held: &Vec<usize>| {
+            let mut inside = vec![true; data.len()];
+            held.iter().for_each(|&i| inside[i] = false);
+            let rest: Vec<usize> = (0..data.len()).filter(|&i| inside[i]).collect();
+            let quiet = watch.silent();
+            let fit = self.learner.learn(&data.select(&rest), &quiet)?;
+            watch.evaluated(quiet.evaluations());
+            if fit.machine.decision != machine.decision || fit.machine.outputs() != machine.outputs() {
+                return Err(Error::data("a machine learned on a part of the rows has other classes; use fewer folds, or more rows"));
+            }
+            let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
+            watch.report("calibration folds", finished, Some(folds.len() as u64), None);
+            fit.machine.outputs_for(&data.points.select(held))
+        };
+        let parts: Vec<Matrix> = folds.par_iter().map(one).collect::<Result<_>>()?;
+        if watch.cancelled() {
+            return Ok(None);
+        }
+        let mut outputs = Matrix::zeros(data.len(), machine.outputs());
+        for (held, part) in folds.iter().zip(&parts) {
+            held.iter().zip(part.iter()).for_each(|(&i, row)| outputs.row_mut(i).copy_from_slice(row));
+        }
+        Ok(Some(outputs))
+    }
+}
+
+/// The calibration of a machine with this rule from `outputs` for the rows of `data`, which the machine must not have learned from.
+pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape: Shape) -> Result<Calibration> {
+    let classes = data.classes()?;
+    let places = classes.places_in(&decision.labels());
+    let row_class = |i: usize| places[classes.codes[i] as usize];
+    let (mut a, mut b, mut curves) = (vec![], vec![], vec![]);
+    for (k, (positive, negative)) in sides(decision).into_iter().enumerate() {
+        let inside = |class: usize| class == positive || negative.is_none_or(|negative| class == negative);
+        let rows: Vec<(usize, bool)> =
+            (0..data.len()).filter_map(|i| row_class(i).filter(|&c| inside(c)).map(|c| (i, c == positive))).collect();
+        let values: Vec<f64> = rows.iter().map(|&(i, _)| outputs.at(i, k)).collect();
+        let sides: Vec<bool> = rows.iter().map(|&(_, side)| side).collect();
+        let weights: Vec<f64> = rows.iter().map(|&(i, _)| data.weight(i)).collect();
+        match shape {
+            Shape::Sigmoid => {
+                let (slope, shift) = fit_sigmoid(&values, &sides, &weights);
+                a.push(slope);
+                b.push(shift);
+            }
+            Shape::Isotonic => {
+                let curve = fit_isotonic(&values, &sides, &weights);
+                curves.push(curve.ok_or_else(|| Error::data("an output has no rows to calibrate it on"))?);
+            }
+        }
+    }
+    Ok(match shape {
+        Shape::Sigmoid => Calibration::Sigmoid { a, b },
+        Shape::Isotonic => Calibration::Isotonic { curves },
+    })
+}
+
+/// The positive class of each output, and the negative one where that is not all others.
+fn sides(decision: &Decision) -> Vec<(usize, Option<usize>)> {
+    match decision {
+        Decision::Sign { .. } => vec![(1, Some(0))],
+        Decision::Votes { labels } => Pairwise::pairs(labels.len()).map(|(a, b)| (a, Some(b))).collect(),
+        Decision::Largest { labels } => (0..labels.len()).map(|class| (class, None)).collect(),
+        _ => vec![],
+    }
+}
+
+fn check_rule(machine: &Machine) -> Result<()> {
+    match sides(&machine.decision).len() == machine.outputs() {
+        true => Ok(()),
+        false => Err(Error::Unsupported {
+            method: "calibration",
+            with: "a machine that predicts no classes".into(),
+            instead: "leave the probabilities out".into(),
+        }),
+    }
+}
+
+/// Every class needs a row to learn from and a row to calibrate on.
+fn check_counts(classes: &Classes) -> Result<()> {
+    match classes.counts().iter().position(|&count| count == 1) {
+        None => Ok(()),
+        Some(class) => Err(Error::data(format!(
+            "the class {} has only one row, so that a fold would be without it; probabilities need at least two rows of each class",
+            classes.labels[class]
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, atomic::AtomicBool};
+
+    use super::*;
+    use crate::{
+        data::{Generator, Target, waveform3},
+        kernel::Kernel,
+        learn::{Multiclass, Ridge, Svc},
+    };
+
+    fn calibrated(shape: Shape, multiclass: Multiclass) -> Calibrated {
+        let learner = Box::new(Svc { kernel: Kernel::gaussian(0.05), multiclass, ..Svc::default() });
+        Calibrated { shape, folds: 3, seed: 1, learner }
+    }
+
+    #[test]
+    fn probabilities_beat_the_shares_of_the_classes_on_other_rows() {
+        let (train, test) = (waveform3(240, 1), waveform3(500, 2));
+        for shape in Shape::ALL {
+            for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
+                let machine = calibrated(shape, multiclass).learn(&train, &Watch::none()).unwrap().machine;
+                assert!(machine.check().is_ok());
+                let p = machine.probabilities(&machine.outputs_for(&test.points).unwrap()).unwrap();
+                let codes = &test.classes().unwrap().codes;
+                let loss = p.iter().zip(codes).map(|(p, &c)| -p[c as usize].ln()).sum::<f64>() / 500.0;
+                assert!(loss < 0.85, "{shape:?} {multiclass:?}: {loss}, and equal shares have 1.1");
+                assert!(p.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
+            }
+        }
+    }
+
+    #[test]
+    fn the_machine_is_the_one_without_probabilities() {
+        let data = Generator::Banana.make(120, 1);
+        let learner = calibrated(Shape::Sigmoid, Multiclass::OneVsOne);
+        let mut with = learner.learn(&data, &Watch::none()).unwrap().machine;
+        assert_eq!(with.calibration.take().map(|c| c.name()), Some("sigmoid"));
+        assert_eq!(with, learner.learner.learn(&data, &Watch::none()).unwrap().machine);
+    }
+
+    #[test]
+    fn rows_that_count_nothing_change_nothing() {
+        let data = Generator::Banana.make(90, 1);
+        let zero = |i: usize| if i >= 80 { 0.0 } else { 1.0 };
+        let weighted = Dataset { weights: Some((0..90).map(zero).collect()), ..data.clone() };
+        let learner = calibrated(Shape::Isotonic, Multiclass::OneVsOne);
+        let with = learner.learn(&weighted, &Watch::none()).unwrap().machine;
+        let without = learner.learn(&data.select(&(0..80).collect::<Vec<_>>()), &Watch::none()).unwrap().machine;
+        assert_eq!(with.calibration, without.calibration);
+    }
+
+    #[test]
+    fn what_cannot_be_calibrated_is_said() {
+        let data = Generator::Banana.make(60, 1);
+        let one = Dataset {
+            target: Target::Classes(Classes::new(data.classes().unwrap().labels.clone(), &[vec![1], vec![0; 59]].concat())),
+            ..data.clone()
+        };
+        let learner = calibrated(Shape::Sigmoid, Multiclass::OneVsOne);
+        let error = learner.learn(&one, &Watch::none()).unwrap_err().to_string();
+        assert!(error.contains("has only one row") && error.contains("at least two rows of each class"), "{error}");
+        let ridge = Calibrated { learner: Box::new(Ridge::default()), ..calibrated(Shape::Sigmoid, Multiclass::OneVsOne) };
+        assert!(ridge.learn(&Generator::Sinc.make(30, 1), &Watch::none()).is_err());
+        let folds = Calibrated { folds: 1, ..calibrated(Shape::Sigmoid, Multiclass::OneVsOne) };
+        assert_eq!(folds.check().unwrap_err().to_string(), "folds is 1, but must be at least 2");
+        let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
+        let fit = learner.learn(&data, &watch).unwrap();
+        assert_eq!((fit.report.status, fit.machine.calibration), (Status::Cancelled, None));
+    }
+}
