@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo bench bench-peers bench-predict doc
+.PHONY: help test lint demo bench bench-peers bench-predict bench-pca doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ bench-predict: ## prediction beside scikit-learn, scikit-learn-intelex and onnxr
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn scikit-learn-intelex onnxruntime skl2onnx
 	target/peers-venv/bin/python benches/peers/predict.py $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-pca: ## kernel PCA beside scikit-learn's, one thread each
+	cargo build --release -p kernelet --examples
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn
+	target/peers-venv/bin/python benches/peers/pca.py $(if $(REPEAT),--repeat $(REPEAT))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -41,9 +41,14 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// All settings tried, the best first.
     pub fn run(&self, data: &Dataset, watch: &Watch, session: &Session) -> Result<Vec<Candidate>> {
+        if self.choice.cost.is_none() {
+            let sentence = format!("--tune has nothing to choose for {}, which has no error to compare settings by", self.choice.name);
+            return Err(Failure::usage(sentence));
+        }
         let tuning = Tuning { costs: self.costs(), gammas: self.gammas(data)?, folds: self.folds, seed: session.seed };
         if tuning.costs.len() == 1 && tuning.gammas.len() == 1 {
-            return Err(Failure::usage(format!("--tune has nothing to choose: --{} and the width are given", self.choice.cost.name)));
+            let cost = self.choice.cost(self.settings).map_or(String::new(), |cost| format!("--{} and ", cost.name));
+            return Err(Failure::usage(format!("--tune has nothing to choose: {cost}the width are given")));
         }
         let part = self.part(data, session)?;
         let make = |cost: f64, gamma: f64| {
@@ -56,9 +61,10 @@ impl Search<'_> {
     }
 
     fn costs(&self) -> Vec<f64> {
-        match self.choice.given_cost(self.settings) {
-            Some(cost) => vec![cost],
-            None => self.choice.cost.grid.to_vec(),
+        match (self.choice.given_cost(self.settings), self.choice.cost(self.settings)) {
+            (Some(cost), _) => vec![cost],
+            (None, Some(cost)) => cost.grid.to_vec(),
+            (None, None) => vec![1.0],
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! timing fit FILE GAMMA C CACHE_MEGABYTES      a support vector classifier with the Gaussian kernel, one-vs-one, tolerance 1e-3
+//! timing pca FILE GAMMA COMPONENTS             kernel PCA with the Gaussian kernel
 //! timing read FILE TIMES                       LIBSVM text from memory: megabytes a second over so many readings
 //! ```
 //! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
@@ -18,7 +19,7 @@ use kernelet::{
         read::{Format, Reading, Wanted, read, read_bytes},
     },
     kernel::Kernel,
-    learn::{Learner, Svc},
+    learn::{Components, Learner, Pca, Svc},
     machine::Machine,
     watch::Watch,
 };
@@ -31,8 +32,9 @@ fn main() -> Outcome<()> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let line = pool.install(|| match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fit", file, gamma, c, cache] => fit(file, gamma.parse()?, c.parse()?, cache.parse()?),
+        ["pca", file, gamma, components] => components_of(file, gamma.parse()?, components.parse()?),
         ["read", file, times] => read_text(file, times.parse()?),
-        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: read FILE TIMES".into()),
+        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: pca FILE GAMMA COMPONENTS, or: read FILE TIMES".into()),
     })?;
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
@@ -55,6 +57,16 @@ fn fit(file: &str, gamma: f64, c: f64, cache_megabytes: usize) -> Outcome<Value>
         "megabytes_before": before,
         "megabytes": peak,
     }))
+}
+
+fn components_of(file: &str, gamma: f64, count: usize) -> Outcome<Value> {
+    let data: Dataset = read(file, &Reading { wanted: Wanted::Nothing, ..Reading::default() })?.dataset;
+    let learner = Pca { kernel: Kernel::gaussian(gamma), components: Components::Count(count), ..Pca::default() };
+    let clock = Clock::start();
+    let fit = learner.learn(&data, &Watch::none())?;
+    let seconds = clock.seconds();
+    let variances = fit.machine.facts.features.map(|features| features.variances).unwrap_or_default();
+    Ok(json!({ "seconds": seconds, "products": fit.report.iterations, "status": fit.report.status.name(), "variances": variances }))
 }
 
 /// 1/2 a'Qa - sum a, summed over outputs, by the definition in double precision: the solver's own carries the single precision of its rows.

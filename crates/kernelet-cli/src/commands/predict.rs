@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use kernelet::{
     data::{Label, Points, read::Wanted},
     linalg::Matrix,
-    machine::{Calibration, Decision, Machine, Pairwise, Predictor},
+    machine::{Calibration, Decision, Machine, NormalClasses, Pairwise, Predictor},
     model::write_atomically,
 };
 use serde_json::{Value, json};
@@ -137,6 +137,8 @@ enum Form<'a> {
     Outputs(Vec<String>),
     /// The probabilities of two classes under these names, P(second) = 1 / (1 + exp(a f + b)).
     Probabilities { names: Vec<String>, a: f64, b: f64 },
+    /// The probabilities of the classes under these names, by normal distributions of the outputs.
+    Normal { names: Vec<String>, classes: &'a NormalClasses },
 }
 
 impl<'a> Form<'a> {
@@ -158,7 +160,7 @@ impl<'a> Form<'a> {
     fn header(&self) -> Option<&[String]> {
         match self {
             Form::Label(_) | Form::Number => None,
-            Form::Outputs(names) | Form::Probabilities { names, .. } => Some(names),
+            Form::Outputs(names) | Form::Probabilities { names, .. } | Form::Normal { names, .. } => Some(names),
         }
     }
 
@@ -168,6 +170,7 @@ impl<'a> Form<'a> {
                 let argument = a * outputs[0] + b;
                 vec![1.0 / (1.0 + (-argument).exp()), 1.0 / (1.0 + argument.exp())]
             }
+            Form::Normal { classes, .. } => classes.probabilities(outputs),
             _ => outputs.to_vec(),
         }
     }
@@ -216,7 +219,7 @@ fn decision_names(decision: &Decision) -> Vec<String> {
     }
 }
 
-fn probabilities(machine: &Machine) -> Result<Form<'static>> {
+fn probabilities(machine: &Machine) -> Result<Form<'_>> {
     let names = machine.decision.labels().iter().map(Label::to_string).collect();
     match (&machine.decision, &machine.calibration) {
         (Decision::Values | Decision::Features, _) => Err(Failure::usage("the model predicts no classes, so there are no probabilities")),
@@ -224,6 +227,7 @@ fn probabilities(machine: &Machine) -> Result<Form<'static>> {
         (Decision::Sign { .. }, Some(Calibration::Sigmoid { a, b })) if !a.is_empty() && !b.is_empty() => {
             Ok(Form::Probabilities { names, a: a[0], b: b[0] })
         }
+        (_, Some(Calibration::NormalClasses(classes))) => Ok(Form::Normal { names, classes }),
         _ => Err(Failure::usage("probabilities are there only for two classes yet; use --values labels or decision")),
     }
 }

@@ -1,13 +1,19 @@
 //! How do data become a full machine?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+mod fisher;
+mod gram;
 mod multiclass;
+mod pca;
 mod ridge;
 mod scaled;
+mod scatter;
 pub mod smo;
 mod svc;
 
+pub use fisher::{Fisher, Penalty};
 pub use multiclass::{ClassWeights, Multiclass};
+pub use pca::{Components, Pca};
 pub use ridge::Ridge;
 pub use scaled::{HowToScale, Scaled};
 pub use svc::Svc;

@@ -1,7 +1,7 @@
 //! What is known about how a machine came to be.
 use serde::{Deserialize, Serialize};
 
-use super::Decision;
+use super::{Decision, NormalClasses};
 use crate::{Error, Result};
 
 /// How a machine was trained; every part may be unknown.
@@ -24,6 +24,39 @@ pub struct Facts {
     pub rows: Option<usize>,
     /// The training objective reached, summed over outputs.
     pub objective: Option<f64>,
+    /// Which penalty a Fisher discriminant has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<String>,
+    /// How the offset of a Fisher discriminant was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<String>,
+    /// Directions in which a scatter without penalty stood clear of zero; the others were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// What features stand for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<FeatureFacts>,
+}
+
+/// How much of the training rows' variance in feature space each feature has.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct FeatureFacts {
+    /// The variance along each feature, largest first.
+    pub variances: Vec<f64>,
+    /// The variance along all directions together.
+    pub total_variance: f64,
+    /// Whether the features were divided by their standard deviations.
+    pub whitened: bool,
+    /// Whether some training rows counted more than others.
+    #[serde(default)]
+    pub weighted: bool,
+}
+
+impl FeatureFacts {
+    /// The part of the variance that each feature has.
+    pub fn explained(&self) -> Vec<f64> {
+        self.variances.iter().map(|variance| variance / self.total_variance).collect()
+    }
 }
 
 impl Facts {
@@ -31,7 +64,9 @@ impl Facts {
     pub fn check(&self) -> Result<()> {
         let numbers = [("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda), ("objective", self.objective)];
         let weights = self.class_weights.iter().flatten().map(|&weight| ("a class weight", Some(weight)));
-        for (name, value) in numbers.into_iter().chain(weights) {
+        let features = self.features.iter().flat_map(|f| f.variances.iter().chain([&f.total_variance]));
+        let features = features.map(|&variance| ("a variance", Some(variance)));
+        for (name, value) in numbers.into_iter().chain(weights).chain(features) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }
@@ -57,6 +92,8 @@ pub enum Calibration {
         /// The ten outputs.
         marks: Vec<f64>,
     },
+    /// A normal distribution of the outputs within each class.
+    NormalClasses(NormalClasses),
 }
 
 impl Calibration {
@@ -68,11 +105,13 @@ impl Calibration {
                 (a.len() == outputs && b.len() == offsets, [&a[..], &b[..]])
             }
             Calibration::Marks { marks } => (marks.len() == 10 && *decision == Decision::Novelty, [&marks[..], &[]]),
+            Calibration::NormalClasses(normal) => (normal.fits(decision.labels().len(), outputs), [&[][..], &[]]),
         };
         if !counts_fit {
             return Err(Error::data("the numbers for probabilities do not fit the machine's outputs"));
         }
-        match numbers.into_iter().flatten().find(|value| !value.is_finite()) {
+        let more = if let Calibration::NormalClasses(normal) = self { Some(normal.numbers()) } else { None };
+        match numbers.into_iter().flatten().chain(more.into_iter().flatten()).find(|value| !value.is_finite()) {
             None => Ok(()),
             Some(value) => Err(Error::parameter("a number for probabilities", value, "a finite number")),
         }

@@ -3,12 +3,14 @@ mod decision;
 mod evaluator;
 mod expansion;
 mod facts;
+mod normal_classes;
 mod predict;
 
 pub use decision::Decision;
 pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use facts::{Calibration, Facts};
+pub use facts::{Calibration, Facts, FeatureFacts};
+pub use normal_classes::NormalClasses;
 pub use predict::{Prediction, Predictor};
 
 use crate::{Error, Result, data::Scale};
