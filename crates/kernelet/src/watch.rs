@@ -156,6 +156,8 @@ mod tests {
         use Status::*;
         assert_eq!(Converged.worse(IterationLimit), IterationLimit);
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
+        assert_eq!(Converged.worse(Capped), Capped);
+        assert_eq!(Capped.worse(IterationLimit), IterationLimit);
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }

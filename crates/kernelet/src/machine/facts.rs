@@ -121,12 +121,18 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Label;
 
     #[test]
     fn facts_that_are_not_finite_are_refused() {
         assert!(Facts { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Facts::default() }.check().is_ok());
-        let bad =
-            [Facts { nu: Some(f64::NAN), ..Facts::default() }, Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() }];
+        let explained = FeatureFacts { variances: vec![3.0, 1.0], total_variance: 5.0, ..FeatureFacts::default() };
+        assert_eq!(explained.explained(), [0.6, 0.2]);
+        let bad = [
+            Facts { nu: Some(f64::NAN), ..Facts::default() },
+            Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() },
+            Facts { features: Some(FeatureFacts { total_variance: f64::NAN, ..explained }), ..Facts::default() },
+        ];
         for facts in bad {
             assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));
         }
@@ -142,6 +148,11 @@ mod tests {
         assert!(sigmoid(1, 1).check(&Decision::Values, 1).is_err());
         let marks = Calibration::Marks { marks: vec![0.0; 10] };
         assert!(marks.check(&Decision::Novelty, 1).is_ok() && marks.check(&Decision::Values, 1).is_err());
+        let sign = Decision::Sign { negative: Label::new("a"), positive: Label::new("b") };
+        let normal = |mean: f64| NormalClasses { constants: vec![0.0; 2], means: vec![vec![mean]; 2], precisions: vec![vec![1.0]] };
+        assert!(Calibration::NormalClasses(normal(0.0)).check(&sign, 1).is_ok());
+        assert!(Calibration::NormalClasses(normal(0.0)).check(&Decision::Values, 1).is_err());
+        assert!(Calibration::NormalClasses(normal(f64::NAN)).check(&sign, 1).is_err());
         let nan = Calibration::Sigmoid { a: vec![f64::NAN], b: vec![] };
         assert!(nan.check(&Decision::Values, 1).is_err());
     }
