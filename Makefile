@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo bench bench-peers bench-predict bench-rvm doc
+.PHONY: help test lint demo bench bench-peers bench-predict bench-rvm bench-pca doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,12 @@ bench-rvm: ## relevance vector classification beside fastrvm; REPEAT=K turns
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet numpy fastrvm
 	target/peers-venv/bin/python benches/peers/rvm.py $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-pca: ## kernel PCA beside scikit-learn's, one thread each
+	cargo build --release -p kernelet --examples
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn
+	target/peers-venv/bin/python benches/peers/pca.py $(if $(REPEAT),--repeat $(REPEAT))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

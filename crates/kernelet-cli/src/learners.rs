@@ -7,8 +7,9 @@ use clap::{
 };
 use kernelet::{
     data::{Label, read::Wanted},
+    evaluate::Threshold,
     kernel::Kernel,
-    learn::{ClassWeights, Learner, Multiclass, NadarayaWatson, Parzen, Ridge, Rvm, Svc},
+    learn::{ClassWeights, Components, Fisher, Learner, Multiclass, NadarayaWatson, Parzen, Pca, Penalty, Ridge, Rvm, Svc},
 };
 
 use crate::failure::{Failure, Result};
@@ -20,8 +21,8 @@ pub struct Choice {
     pub name: &'static str,
     /// The target it learns from.
     pub wanted: Wanted,
-    /// The setting that `--tune` searches beside the width.
-    pub cost: Cost,
+    /// The setting that `--tune` searches beside the width, where there is one.
+    pub cost: Option<Cost>,
     /// The flags it uses.
     uses: &'static [&'static str],
     make: fn(Kernel, &Settings) -> Box<dyn Learner>,
@@ -39,17 +40,26 @@ pub struct Cost {
 
 /// All learners, the default first.
 pub const LEARNERS: &[Choice] = &[
-    Choice { name: "svc", wanted: Wanted::Classes, cost: C, uses: &["c", "tolerance", "cache", "class-weight", "multiclass"], make: svc },
-    Choice { name: "ridge", wanted: Wanted::Values, cost: LAMBDA, uses: &["lambda"], make: ridge },
-    Choice { name: "rvm", wanted: Wanted::Classes, cost: NONE, uses: &["task", "tolerance", "cache"], make: rvm },
-    Choice { name: "parzen", wanted: Wanted::Classes, cost: NONE, uses: &["class-weight"], make: parzen },
-    Choice { name: "nadaraya-watson", wanted: Wanted::Values, cost: NONE, uses: &[], make: nadaraya_watson },
+    Choice {
+        name: "svc",
+        wanted: Wanted::Classes,
+        cost: Some(C),
+        uses: &["c", "tolerance", "cache", "class-weight", "multiclass"],
+        make: svc,
+    },
+    Choice { name: "ridge", wanted: Wanted::Values, cost: Some(LAMBDA), uses: &["lambda"], make: ridge },
+    Choice { name: "fisher", wanted: Wanted::Classes, cost: Some(LAMBDA), uses: FISHER, make: fisher },
+    Choice { name: "pca", wanted: Wanted::Nothing, cost: None, uses: PCA, make: pca },
+    Choice { name: "rvm", wanted: Wanted::Classes, cost: None, uses: &["task", "tolerance", "cache"], make: rvm },
+    Choice { name: "parzen", wanted: Wanted::Classes, cost: None, uses: &["class-weight"], make: parzen },
+    Choice { name: "nadaraya-watson", wanted: Wanted::Values, cost: None, uses: &[], make: nadaraya_watson },
 ];
+
+const FISHER: &[&str] = &["lambda", "penalty", "bias", "c", "class-weight", "cache"];
+const PCA: &[&str] = &["components", "explained", "whiten", "tolerance", "cache"];
 
 const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
 const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
-/// Of learners that have no such setting.
-const NONE: Cost = Cost { name: "", grid: &[1.0], place: |settings| &mut settings.no_cost };
 
 fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     let usual = Svc::default();
@@ -59,7 +69,7 @@ fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
         class_weights: settings.class_weight.clone().unwrap_or_default(),
         multiclass: settings.multiclass.unwrap_or_default(),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
-        cache_bytes: settings.cache.map_or(usual.cache_bytes, |megabytes| (megabytes as usize) << 20),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
     })
 }
@@ -68,12 +78,38 @@ fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     Box::new(Ridge { kernel, lambda: settings.lambda.unwrap_or(Ridge::default().lambda) })
 }
 
+fn fisher(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Fisher::default();
+    let cost = settings.c.unwrap_or(1.0);
+    Box::new(Fisher {
+        kernel,
+        penalty: settings.penalty.unwrap_or_default(),
+        lambda: settings.lambda.unwrap_or(usual.lambda),
+        bias: settings.bias.and_then(|rule| Threshold::named(rule.name(), cost)).unwrap_or_default(),
+        class_weights: settings.class_weight.clone().unwrap_or_default(),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+    })
+}
+
+fn pca(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Pca::default();
+    let count = settings.components.map(Components::Count);
+    Box::new(Pca {
+        kernel,
+        components: settings.explained.map(Components::Explained).or(count).unwrap_or(usual.components),
+        whiten: settings.whiten,
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
 fn rvm(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     let usual = Rvm::default();
     Box::new(Rvm {
         kernel,
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
-        cache_bytes: settings.cache.map_or(usual.cache_bytes, |megabytes| (megabytes as usize) << 20),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
     })
 }
@@ -99,30 +135,42 @@ pub enum Task {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Learner")]
 pub struct Settings {
-    /// Cost of a margin error (svc) [default: 1].
+    /// Cost of a margin error (svc; fisher with --bias svm) [default: 1].
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
-    /// Penalty of large coefficients (ridge) [default: 1].
+    /// Penalty of large coefficients (ridge, fisher) [default: 1; fisher 0.001].
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
     /// What is learned: classification or regression (rvm) [default: classification].
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     pub task: Option<Task>,
-    /// Stop when the optimality conditions hold, or the evidence rises, up to this (svc, rvm) [default: 0.001].
+    /// Stop when the optimality conditions (svc), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// Megabytes for kernel values that are kept (svc, rvm) [default: 200 for svc, 1024 for rvm].
+    /// Megabytes for kernel values that are kept; fisher and pca keep all [default: 200; rvm 1024; fisher, pca 8192].
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub cache: Option<u32>,
-    /// Factors of C, or of the shares, for the classes: balanced, or LABEL=W,.. (svc, parzen) [default: all 1].
+    /// Factors of C (svc), of the scatter (fisher) or of the shares (parzen) for the classes: balanced, or LABEL=W,.. [default: all 1].
     #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
     /// How several classes become two-class problems: one-vs-one or one-vs-rest (svc) [default: one-vs-one].
     #[arg(long, value_name = "HOW", value_parser = multiclass)]
     pub multiclass: Option<Multiclass>,
-    /// The cost of learners that have none.
-    #[arg(skip)]
-    pub no_cost: Option<f64>,
+    /// What lambda penalises: weight, coefficients, or none (fisher) [default: weight].
+    #[arg(long, value_name = "WHAT", value_parser = penalty)]
+    pub penalty: Option<Penalty>,
+    /// How the threshold is chosen: midpoint, equal-mahalanobis, least-error or svm (fisher) [default: least-error].
+    #[arg(long, value_name = "RULE", value_parser = bias)]
+    pub bias: Option<Threshold>,
+    /// Components to keep (pca) [default: 10].
+    #[arg(long, value_name = "K", conflicts_with = "explained")]
+    pub components: Option<usize>,
+    /// Keep as many components as have this part of the variance, such as 0.95 (pca).
+    #[arg(long, value_name = "PART", allow_negative_numbers = true)]
+    pub explained: Option<f64>,
+    /// Divide the features by their standard deviations (pca).
+    #[arg(long)]
+    pub whiten: bool,
 }
 
 impl Settings {
@@ -136,15 +184,37 @@ impl Settings {
             ("cache", self.cache.is_some()),
             ("class-weight", self.class_weight.is_some()),
             ("multiclass", self.multiclass.is_some()),
+            ("penalty", self.penalty.is_some()),
+            ("bias", self.bias.is_some()),
+            ("components", self.components.is_some()),
+            ("explained", self.explained.is_some()),
+            ("whiten", self.whiten),
         ];
         flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
+    }
+
+    fn cache_bytes(&self, usual: usize) -> usize {
+        self.cache.map_or(usual, |megabytes| (megabytes as usize) << 20)
+    }
+
+    /// Refuses a flag that another one makes useless.
+    fn check_together(&self) -> Result<()> {
+        if self.penalty == Some(Penalty::None) && self.lambda.is_some() {
+            return Err(Failure::usage("--lambda is not used with --penalty none"));
+        }
+        if self.c.is_some() && !matches!(self.bias, Some(Threshold::Svm { .. })) {
+            return Err(Failure::usage("--c is used by fisher only with --bias svm"));
+        }
+        Ok(())
     }
 }
 
 impl Choice {
     /// Refuses flags that this learner does not use.
     pub fn check(&self, settings: &Settings) -> Result<()> {
-        let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else { return Ok(()) };
+        let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else {
+            return if self.name == "fisher" { settings.check_together() } else { Ok(()) };
+        };
         let users: Vec<&str> = LEARNERS.iter().filter(|choice| choice.uses.contains(&flag)).map(|choice| choice.name).collect();
         Err(Failure::usage(format!("--{flag} is not used by {}, only by {}", self.name, users.join(", "))))
     }
@@ -162,15 +232,22 @@ impl Choice {
         (self.make)(kernel, settings)
     }
 
-    /// The cost that was given.
-    pub fn given_cost(&self, settings: &Settings) -> Option<f64> {
-        *(self.cost.place)(&mut settings.clone())
+    /// The setting that `--tune` searches beside the width, with these settings.
+    pub fn cost(&self, settings: &Settings) -> Option<&Cost> {
+        self.cost.as_ref().filter(|_| settings.penalty != Some(Penalty::None))
     }
 
-    /// The settings with another cost.
-    pub fn with_cost(&self, settings: &Settings, cost: f64) -> Settings {
+    /// The cost that was given.
+    pub fn given_cost(&self, settings: &Settings) -> Option<f64> {
+        self.cost.as_ref().and_then(|cost| *(cost.place)(&mut settings.clone()))
+    }
+
+    /// The settings with another cost, where the learner has one.
+    pub fn with_cost(&self, settings: &Settings, value: f64) -> Settings {
         let mut settings = settings.clone();
-        *(self.cost.place)(&mut settings) = Some(cost);
+        if let Some(cost) = &self.cost {
+            *(cost.place)(&mut settings) = Some(value);
+        }
         settings
     }
 }
@@ -183,6 +260,14 @@ pub fn by_name() -> impl TypedValueParser<Value = &'static Choice> {
 
 fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
     Multiclass::named(name).ok_or("there are one-vs-one and one-vs-rest")
+}
+
+fn penalty(name: &str) -> std::result::Result<Penalty, String> {
+    Penalty::named(name).ok_or_else(|| format!("there are {}", Penalty::NAMES.join(", ")))
+}
+
+fn bias(name: &str) -> std::result::Result<Threshold, String> {
+    Threshold::named(name, 1.0).ok_or_else(|| format!("there are {}", Threshold::NAMES.join(", ")))
 }
 
 fn class_weights(text: &str) -> std::result::Result<ClassWeights, String> {
@@ -206,8 +291,8 @@ mod tests {
         let none = Settings::default();
         for choice in LEARNERS {
             assert_eq!(choice.make(Kernel::gaussian(1.0), &none).name(), choice.name);
-            assert!(choice.cost.name.is_empty() || choice.uses.contains(&choice.cost.name));
-            assert_eq!(choice.given_cost(&choice.with_cost(&none, 2.0)), Some(2.0));
+            assert_eq!(choice.given_cost(&choice.with_cost(&none, 2.0)), choice.cost.as_ref().map(|_| 2.0));
+            assert!(choice.cost.as_ref().is_none_or(|cost| choice.uses.contains(&cost.name)));
         }
     }
 

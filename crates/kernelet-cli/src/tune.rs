@@ -1,6 +1,6 @@
 //! The search for settings by cross-validation.
 use kernelet::{
-    data::{Dataset, stratified_split},
+    data::{Dataset, read::Wanted, stratified_split},
     evaluate::{Candidate, Tuning},
     kernel::Kernel,
     learn::{HowToScale, Learner, Scaled},
@@ -41,11 +41,15 @@ pub struct Search<'a> {
 impl Search<'_> {
     /// All settings tried, the best first.
     pub fn run(&self, data: &Dataset, watch: &Watch, session: &Session) -> Result<Vec<Candidate>> {
+        if self.choice.wanted == Wanted::Nothing {
+            let sentence = format!("--tune has nothing to choose for {}, which has no error to compare settings by", self.choice.name);
+            return Err(Failure::usage(sentence));
+        }
         let tuning = Tuning { costs: self.costs(), gammas: self.gammas(data)?, folds: self.folds, seed: session.seed };
         if tuning.costs.len() == 1 && tuning.gammas.len() == 1 {
-            let given = match self.choice.cost.name {
-                "" => "the width is given".to_string(),
-                cost => format!("--{cost} and the width are given"),
+            let given = match self.choice.cost(self.settings) {
+                None => "the width is given".to_string(),
+                Some(cost) => format!("--{} and the width are given", cost.name),
             };
             return Err(Failure::usage(format!("--tune has nothing to choose: {given}")));
         }
@@ -60,9 +64,10 @@ impl Search<'_> {
     }
 
     fn costs(&self) -> Vec<f64> {
-        match self.choice.given_cost(self.settings) {
-            Some(cost) => vec![cost],
-            None => self.choice.cost.grid.to_vec(),
+        match (self.choice.given_cost(self.settings), self.choice.cost(self.settings)) {
+            (Some(cost), _) => vec![cost],
+            (None, Some(cost)) => cost.grid.to_vec(),
+            (None, None) => vec![1.0],
         }
     }
 

@@ -3,6 +3,7 @@
 //! ```text
 //! timing fit FILE GAMMA C CACHE_MEGABYTES      a support vector classifier with the Gaussian kernel, one-vs-one, tolerance 1e-3
 //! timing rvm FILE GAMMA OFFSET                 a relevance vector machine for two classes; OFFSET is true or false
+//! timing pca FILE GAMMA COMPONENTS             kernel PCA with the Gaussian kernel
 //! timing read FILE TIMES                       LIBSVM text from memory: megabytes a second over so many readings
 //! ```
 //! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
@@ -19,7 +20,7 @@ use kernelet::{
         read::{Format, Reading, Wanted, read, read_bytes},
     },
     kernel::Kernel,
-    learn::{Learner, Rvm, Svc},
+    learn::{Components, Learner, Pca, Rvm, Svc},
     machine::Machine,
     watch::Watch,
 };
@@ -33,8 +34,9 @@ fn main() -> Outcome<()> {
     let line = pool.install(|| match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["fit", file, gamma, c, cache] => fit(file, gamma.parse()?, c.parse()?, cache.parse()?),
         ["rvm", file, gamma, offset] => rvm(file, gamma.parse()?, offset.parse()?),
+        ["pca", file, gamma, components] => components_of(file, gamma.parse()?, components.parse()?),
         ["read", file, times] => read_text(file, times.parse()?),
-        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, or: rvm FILE GAMMA OFFSET, or: read FILE TIMES".into()),
+        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, rvm FILE GAMMA OFFSET, pca FILE GAMMA COMPONENTS, or read FILE TIMES".into()),
     })?;
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
@@ -74,6 +76,16 @@ fn rvm(file: &str, gamma: f64, offset: bool) -> Outcome<Value> {
         "status": fit.report.status.name(),
         "error": error,
     }))
+}
+
+fn components_of(file: &str, gamma: f64, count: usize) -> Outcome<Value> {
+    let data: Dataset = read(file, &Reading { wanted: Wanted::Nothing, ..Reading::default() })?.dataset;
+    let learner = Pca { kernel: Kernel::gaussian(gamma), components: Components::Count(count), ..Pca::default() };
+    let clock = Clock::start();
+    let fit = learner.learn(&data, &Watch::none())?;
+    let seconds = clock.seconds();
+    let variances = fit.machine.facts.features.map(|features| features.variances).unwrap_or_default();
+    Ok(json!({ "seconds": seconds, "products": fit.report.iterations, "status": fit.report.status.name(), "variances": variances }))
 }
 
 /// 1/2 a'Qa - sum a, summed over outputs, by the definition in double precision: the solver's own carries the single precision of its rows.

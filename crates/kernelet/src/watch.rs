@@ -15,6 +15,8 @@ use serde::{Deserialize, Serialize};
 pub enum Status {
     /// The stopping rule was met.
     Converged,
+    /// Less came out than was asked for, because there is no more.
+    Capped,
     /// The limit of iterations came first.
     IterationLimit,
     /// The caller cancelled.
@@ -26,16 +28,18 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
+            Status::Capped => "capped",
             Status::IterationLimit => "iteration-limit",
             Status::Cancelled => "cancelled",
         }
     }
 
-    /// The less finished of two: cancelled before limited before converged.
+    /// The less finished of two: cancelled before limited before capped before converged.
     pub fn worse(self, other: Status) -> Status {
         match (self, other) {
             (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
             (Status::IterationLimit, _) | (_, Status::IterationLimit) => Status::IterationLimit,
+            (Status::Capped, _) | (_, Status::Capped) => Status::Capped,
             _ => Status::Converged,
         }
     }
@@ -152,6 +156,8 @@ mod tests {
         use Status::*;
         assert_eq!(Converged.worse(IterationLimit), IterationLimit);
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
+        assert_eq!(Converged.worse(Capped), Capped);
+        assert_eq!(Capped.worse(IterationLimit), IterationLimit);
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Instant;
 use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
-    evaluate::{Confusion, ProbabilityScores, Scores, agreement, score, score_probabilities},
+    evaluate::{Confusion, ProbabilityScores, Reconstruction, Scores, agreement, reconstruction, score, score_probabilities},
     machine::{Machine, Prediction, Predictor},
 };
 use serde::Serialize;
@@ -42,12 +42,13 @@ impl Evaluate {
     pub fn run(self, session: &Session) -> Result<()> {
         let (machine, _) = input::model(&self.model)?;
         let wanted = input::target_of(&machine);
-        if wanted == Wanted::Nothing {
-            return Err(Failure::failed(format!("{}: the model makes features, which have no truth to compare with", self.model)));
-        }
         let data = self.input.rows_for(&machine, &self.data, wanted, session)?;
         let (prediction, seconds) = timed(&Predictor::new(&machine), &data)?;
         session.check_cancelled()?;
+        if wanted == Wanted::Nothing {
+            let kept = reconstruction(&machine, &data.points)?;
+            return session.answer(&Evaluated::of_features(data.len(), &kept, self.against.is_some(), seconds));
+        }
         let scores = score(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
         let agreement = match &self.against {
             None => None,
@@ -122,6 +123,7 @@ struct Evaluated {
 enum Figures {
     Classes { error: f64, accuracy: f64, balanced_error: f64, confusion: Table },
     Values { mse: f64, r2: f64, mae: f64 },
+    Features { variance: f64, residual: f64, explained: f64 },
 }
 
 /// `counts[t][p]`: rows of class t predicted as class p.
@@ -145,6 +147,13 @@ impl Evaluated {
         let rows_per_second = rows as f64 / seconds.max(1e-9);
         Evaluated { rows, figures, log_loss: None, brier: None, agreement, seconds, rows_per_second, compared }
     }
+
+    /// Features have no truth to compare with; what they keep of the rows is told instead.
+    fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
+        let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
+        let rows_per_second = rows as f64 / seconds.max(1e-9);
+        Evaluated { rows, figures, log_loss: None, brier: None, agreement: None, seconds, rows_per_second, compared }
+    }
 }
 
 impl Answer for Evaluated {
@@ -160,6 +169,12 @@ impl Answer for Evaluated {
             }
             Figures::Values { mse, r2, mae } => {
                 pairs.extend([("mse", figure(*mse)), ("r2", figure(*r2)), ("mae", figure(*mae))]);
+                String::new()
+            }
+            Figures::Features { variance, residual, explained } => {
+                pairs.push(("variance", format!("{} about the mean of the training rows, in feature space", figure(*variance))));
+                pairs.push(("residual", format!("{} is not in the features", figure(*residual))));
+                pairs.push(("explained", percent(*explained)));
                 String::new()
             }
         };

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kernelet::{
-    machine::Machine,
+    machine::{Calibration, Machine},
     model::{libsvm, range::Range},
 };
 use serde::Serialize;
@@ -61,7 +61,12 @@ impl Export {
         let (machine, _) = input::model(&self.model)?;
         let files = match self.to {
             To::Range => write_range(&machine, &self.output).map(|()| vec![self.output.clone()]),
-            To::Libsvm => write_libsvm(machine, &self.output),
+            To::Libsvm => {
+                if matches!(machine.calibration, Some(Calibration::NormalClasses(_))) {
+                    session.note("LIBSVM's format has no place for normal distributions of the classes; the probabilities are left out");
+                }
+                write_libsvm(machine, &self.output)
+            }
         }?;
         session.answer(&Exported { to: self.to, files: files.iter().map(|file| file.display().to_string()).collect() })
     }

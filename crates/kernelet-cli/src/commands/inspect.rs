@@ -2,7 +2,7 @@
 use clap::Args;
 use kernelet::{
     data::{Label, Scale},
-    machine::{Calibration, Facts, Machine},
+    machine::{Facts, Machine},
     model::{Kind, native},
 };
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::Result,
     input,
-    layout::{count, counted, figure, lines, list},
+    layout::{count, counted, figure, lines, list, percent},
     session::{Answer, Session},
 };
 
@@ -79,7 +79,7 @@ impl Inspected {
             evaluations_per_row: machine.vectors(),
             scale: machine.scale.as_ref().map(kind_of_scale),
             probabilities: machine.calibration.is_some(),
-            calibration: machine.calibration.as_ref().map(Calibration::name),
+            calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             names: machine.names,
             facts: machine.facts,
             source: kind.name(),
@@ -93,6 +93,13 @@ impl Inspected {
         let numbers =
             [("c", facts.c), ("nu", facts.nu), ("epsilon", facts.epsilon), ("lambda", facts.lambda), ("objective", facts.objective)];
         parts.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
+        parts.extend(facts.penalty.as_ref().map(|penalty| format!("penalty {penalty}")));
+        parts.extend(facts.bias.as_ref().map(|bias| format!("bias {bias}")));
+        parts.extend(facts.rank.map(|rank| format!("rank {rank}")));
+        parts.extend(facts.features.as_ref().map(|features| {
+            let whitened = if features.whitened { ", whitened" } else { "" };
+            format!("{} of the variance{whitened}", percent(features.explained().iter().sum()))
+        }));
         parts.extend(facts.rows.map(|rows| counted(rows, "row")));
         parts.extend(facts.class_weights.as_ref().map(|weights| {
             let weights: Vec<String> = weights.iter().map(|&weight| figure(weight)).collect();

@@ -19,7 +19,7 @@ pub enum Command {
     /// Do the main job on built-in data: train, measure, show.
     Demo(demo::Demo),
     /// Train a machine on data.
-    Train(train::Train),
+    Train(Box<train::Train>),
     /// Make a machine smaller: fewer expansion vectors, nearly the same predictions.
     Compress(compress::Compress),
     /// Predict each row of data.

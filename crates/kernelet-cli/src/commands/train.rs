@@ -9,8 +9,8 @@ use kernelet::{
     data::{Classes, Dataset, Label, Target, read::Wanted},
     evaluate::Candidate,
     kernel::Kernel,
-    learn::{Calibrated, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::Calibration,
+    learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
+    machine::{Calibration, Decision, FeatureFacts},
     model,
     watch::Status,
 };
@@ -38,7 +38,7 @@ pub struct Train {
     /// Where the model is written.
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Who learns: svc, rvm, parzen for classes; ridge, rvm, nadaraya-watson for numbers.
+    /// Who learns: svc, fisher, rvm, parzen for classes; ridge, rvm, nadaraya-watson for numbers; pca for features.
     #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
     pub learner: &'static Choice,
     /// Choose the cost (C or lambda) and gamma by cross-validation; what is given as a number is kept.
@@ -71,6 +71,8 @@ Examples:
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
   kernelet train houses.csv -o houses.model --learner ridge --lambda 0.01 --scale standard
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
+  kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
+  kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
 Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
 
@@ -89,7 +91,7 @@ impl Train {
         let (learner, tried) = self.choose(&kernel, &data, &how, session)?;
         let fit = self.probable(Box::new(Scaled { how, learner }), session).learn(&data, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
-        say_how_it_ended(fit.report.status, session);
+        say_how_it_ended(&fit, session);
         let train_error = training_error(&fit, &data)?;
         model::save(&fit.machine, &self.output)?;
         session.answer(&self.trained(&fit, &data, train_error, seconds, tried))
@@ -158,14 +160,19 @@ impl Train {
             status: report.status,
             model: self.output.display().to_string(),
             tried: self.tune.then_some(tried),
-            cost: self.learner.cost.name,
+            cost: self.learner.cost(&self.settings).map(|cost| cost.name),
+            penalty: machine.facts.penalty.clone(),
+            bias: machine.facts.bias.clone(),
+            rank: machine.facts.rank,
+            components: machine.facts.features.as_ref().map(|features| features.variances.len()),
+            explained: machine.facts.features.as_ref().map(FeatureFacts::explained),
         }
     }
 
     fn candidate(&self, candidate: &Candidate, has_gamma: bool) -> Value {
         let mut object = Map::new();
-        if !self.learner.cost.name.is_empty() {
-            object.insert(self.learner.cost.name.into(), json!(candidate.cost));
+        if let Some(cost) = self.learner.cost(&self.settings) {
+            object.insert(cost.name.into(), json!(candidate.cost));
         }
         if has_gamma {
             object.insert("gamma".into(), json!(candidate.gamma));
@@ -191,17 +198,23 @@ fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
     ))
 }
 
-/// The error on the training rows; not worth waiting for when the run was cancelled.
+/// The error on the training rows; features have none, and it is not worth waiting for when the run was cancelled.
 fn training_error(fit: &Fit, data: &Dataset) -> Result<Option<f64>> {
     match fit.report.status {
+        _ if fit.machine.decision == Decision::Features => Ok(None),
         Status::Cancelled => Ok(None),
         _ => Ok(Some(fit.machine.score(data)?.loss())),
     }
 }
 
-fn say_how_it_ended(status: Status, session: &Session) {
-    match status {
+fn say_how_it_ended(fit: &Fit, session: &Session) {
+    if let Some(rank) = fit.machine.facts.rank {
+        let directions = counted(rank, "direction");
+        session.note(format!("{directions} have more than {:.0e} of the largest scatter; all others are left out", Fisher::NO_SCATTER));
+    }
+    match fit.report.status {
         Status::Converged => {}
+        Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
         Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
         _ => session.note("the limit of iterations came before the solution; the machine of the work so far is kept"),
     }
@@ -233,7 +246,17 @@ struct Trained {
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<Vec<Value>>,
     #[serde(skip)]
-    cost: &'static str,
+    cost: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    penalty: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bias: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rank: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    components: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explained: Option<Vec<f64>>,
 }
 
 impl Answer for Trained {
@@ -241,12 +264,20 @@ impl Answer for Trained {
         let mut settings = vec![format!("{}, {}", self.learner, self.kernel)];
         let numbers = [("gamma", self.gamma), ("c", self.c), ("lambda", self.lambda)];
         settings.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
+        settings.extend(self.penalty.iter().map(|penalty| format!("penalty {penalty}")));
+        settings.extend(self.bias.iter().map(|bias| format!("bias {bias}")));
         let mut pairs =
             vec![("machine", settings.join(", ")), ("rows", format!("{} of {}", count(self.rows), counted(self.dim, "feature")))];
         if !self.classes.is_empty() {
             pairs.push(("classes", list(&self.classes)));
         }
         pairs.push(("vectors", count(self.vectors)));
+        if let Some(explained) = &self.explained {
+            let first: Vec<String> = explained.iter().take(5).map(|&part| percent(part)).collect();
+            let more = if explained.len() > first.len() { ", .." } else { "" };
+            pairs.push(("components", format!("{} with {} of the variance", count(explained.len()), percent(explained.iter().sum()))));
+            pairs.push(("each has", format!("{}{more}", first.join(", "))));
+        }
         pairs.push(("objective", figure(self.objective)));
         match (self.train_error, self.classes.is_empty()) {
             (None, _) => {}
@@ -266,7 +297,7 @@ impl Trained {
     fn search_text(&self) -> String {
         const SHOWN: usize = 5;
         let Some(tried) = &self.tried else { return String::new() };
-        let keys = [self.cost, "gamma", "loss"];
+        let keys: Vec<&str> = self.cost.into_iter().chain(["gamma", "loss"]).collect();
         let keys = keys.iter().filter(|key| tried.iter().all(|candidate| candidate.get(key).is_some()));
         let header: Vec<String> = std::iter::once("tried").chain(keys.clone().copied()).map(String::from).collect();
         let row = |(place, candidate): (usize, &Value)| {

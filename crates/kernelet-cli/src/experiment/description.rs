@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 
 use kernelet::{
     data::{Generator, Scaling, Target, read::Wanted},
+    evaluate::Threshold,
     kernel::Kernel,
-    learn::{HowToScale, Learner, Scaled},
+    learn::{HowToScale, Learner, Penalty, Scaled},
 };
 use serde::Deserialize;
 
@@ -83,8 +84,8 @@ pub struct Smooth {
     pub pixels: f64,
 }
 
-/// Settings of a learner and its Gaussian kernel; what is not given is the learner's default.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+/// Settings of a learner and its kernel; what is not given is the default.
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// The kernel is exp(-gamma |x - z|^2).
@@ -95,6 +96,18 @@ pub struct Settings {
     pub c: Option<f64>,
     /// When to stop.
     pub tolerance: Option<f64>,
+    /// The kernel [default: gaussian].
+    pub kernel: Option<String>,
+    /// Degree of the polynomial kernel.
+    pub degree: Option<u32>,
+    /// Constant of the polynomial and sigmoid kernels.
+    pub coef0: Option<f64>,
+    /// The penalty of Fisher's discriminant: how much.
+    pub lambda: Option<f64>,
+    /// Of what.
+    pub penalty: Option<String>,
+    /// How its threshold is chosen.
+    pub bias: Option<String>,
 }
 
 /// What the paper printed for one set and method.
@@ -152,7 +165,10 @@ impl Description {
         if let Some(name) = set.printed.keys().find(|name| self.methods.iter().all(|method| method.name != **name)) {
             return Err(format!("there is no method {name} for the printed values"));
         }
-        self.methods.iter().try_for_each(|method| set.settings_for(method).gamma().map(drop))
+        self.methods.iter().try_for_each(|method| {
+            let settings = set.settings_for(method);
+            settings.kernel().and(settings.flags()).map(drop)
+        })
     }
 }
 
@@ -189,19 +205,45 @@ impl Set {
             width: first.width.or(second.width.filter(|_| !has_width)),
             c: first.c.or(second.c),
             tolerance: first.tolerance.or(second.tolerance),
+            kernel: first.kernel.clone().or(second.kernel.clone()),
+            degree: first.degree.or(second.degree),
+            coef0: first.coef0.or(second.coef0),
+            lambda: first.lambda.or(second.lambda),
+            penalty: first.penalty.clone().or(second.penalty.clone()),
+            bias: first.bias.clone().or(second.bias.clone()),
         }
     }
 
     /// The learner of a method with its settings for this set.
     pub fn learner(&self, method: &Method) -> Result<Scaled, String> {
         let settings = self.settings_for(method);
-        let flags = learners::Settings { c: settings.c, tolerance: settings.tolerance, ..Default::default() };
-        let learner: Box<dyn Learner> = method.choice()?.make(Kernel::gaussian(settings.gamma()?), &flags);
+        let learner: Box<dyn Learner> = method.choice()?.make(settings.kernel()?, &settings.flags()?);
         Ok(Scaled { how: HowToScale::Fitted(self.scaling()?), learner })
     }
 }
 
 impl Settings {
+    /// The kernel.
+    fn kernel(&self) -> Result<Kernel, String> {
+        let name = self.kernel.as_deref().unwrap_or("gaussian");
+        let kernel = Kernel::named(name, self.gamma()?, self.degree.unwrap_or(3), self.coef0.unwrap_or(0.0));
+        kernel.ok_or_else(|| format!("there is no kernel {name:?}"))
+    }
+
+    /// The same as flags of `kernelet train`.
+    fn flags(&self) -> Result<learners::Settings, String> {
+        let penalty = self.penalty.as_deref().map(|name| Penalty::named(name).ok_or(format!("there is no penalty {name:?}")));
+        let bias = self.bias.as_deref().map(|name| Threshold::named(name, 1.0).ok_or(format!("there is no bias {name:?}")));
+        Ok(learners::Settings {
+            c: self.c,
+            tolerance: self.tolerance,
+            lambda: self.lambda,
+            penalty: penalty.transpose()?,
+            bias: bias.transpose()?,
+            ..Default::default()
+        })
+    }
+
     /// The kernel's gamma, however it is given.
     pub fn gamma(&self) -> Result<f64, String> {
         match (self.gamma, self.width) {
@@ -245,7 +287,7 @@ mod tests {
         let cases = [
             ("splits = 2", "splits = 0", "splits is 0, but must be between 1 and 10000"),
             ("splits = 2", "split = 2", "unknown field `split`"),
-            ("'svc'", "'ridge'", "method svm: the learner is \"ridge\", but must be svc"),
+            ("'svc'", "'ridge'", "method svm: the learner is \"ridge\", but must be svc, fisher"),
             ("'banana'", "'apple'", "set a: the generator is \"apple\", but must be one of banana,"),
             ("'banana'", "'sinc'", "set a: the generator sinc makes no classes"),
             ("test = 5\n", "", "set a: a generator needs the number of rows to train and to test on"),
@@ -254,6 +296,9 @@ mod tests {
             ("test = 5\n", "test = 5\nsmooth = { width = 1, height = 2, pixels = 1 }\n", "set a: rows that are drawn are no images"),
             ("printed.svm", "printed.rvm", "set a: there is no method rvm for the printed values"),
             ("{ width = 4 }", "{ width = 4, gamma = 1 }", "set a: either gamma or width must be given"),
+            ("{ width = 4 }", "{ width = 4, kernel = 'cubic' }", "set a: there is no kernel \"cubic\""),
+            ("{ width = 4 }", "{ width = 4, penalty = 'all' }", "set a: there is no penalty \"all\""),
+            ("{ width = 4 }", "{ width = 4, bias = 'mean' }", "set a: there is no bias \"mean\""),
             ("gamma = 2, c", "c", ""),
         ];
         for (good, bad, words) in cases {

@@ -7,9 +7,11 @@ mod bad_models;
 mod demo;
 mod evaluate;
 mod export;
+mod fisher;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;
+mod pca;
 mod predict;
 mod probability;
 mod program;

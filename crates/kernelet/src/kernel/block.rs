@@ -54,7 +54,7 @@ pub fn symmetric(kernel: &Kernel, x: &Points) -> Matrix {
         }
         scratch.lower = lower;
     });
-    mirror(&mut out);
+    out.mirror_lower();
     out
 }
 
@@ -67,22 +67,6 @@ pub fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
     };
     profile.values(&mut u);
     u
-}
-
-/// Copies the lower triangle to the upper, tile by tile so that both sides stay in cache.
-fn mirror(a: &mut Matrix) {
-    const TILE: usize = 64;
-    let n = a.rows();
-    for i0 in (0..n).step_by(TILE) {
-        for j0 in (0..=i0).step_by(TILE) {
-            for i in i0..(i0 + TILE).min(n) {
-                for j in j0..(j0 + TILE).min(i) {
-                    let value = a.at(i, j);
-                    a.row_mut(j)[i] = value;
-                }
-            }
-        }
-    }
 }
 
 /// Work space that is reused from block to block.

@@ -2,20 +2,26 @@
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
 mod calibrate;
+mod fisher;
+mod gram;
 pub(crate) mod margin;
 mod multiclass;
 mod nadaraya_watson;
 mod parzen;
+mod pca;
 mod ridge;
 mod rvm;
 mod scaled;
+mod scatter;
 pub mod smo;
 mod svc;
 
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
+pub use fisher::{Fisher, Penalty};
 pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use parzen::Parzen;
+pub use pca::{Components, Pca};
 pub use ridge::Ridge;
 pub use rvm::Rvm;
 pub use scaled::{HowToScale, Scaled};

@@ -90,6 +90,22 @@ impl<R: Real> Matrix<R> {
         Matrix { values, rows: indices.len(), cols: self.cols }
     }
 
+    /// Copies the lower triangle of a square matrix to the upper, tile by tile so that both sides stay in cache.
+    pub fn mirror_lower(&mut self) {
+        const TILE: usize = 64;
+        let n = self.rows.min(self.cols);
+        for i0 in (0..n).step_by(TILE) {
+            for j0 in (0..=i0).step_by(TILE) {
+                for i in i0..(i0 + TILE).min(n) {
+                    for j in j0..(j0 + TILE).min(i) {
+                        let value = self.at(i, j);
+                        self.row_mut(j)[i] = value;
+                    }
+                }
+            }
+        }
+    }
+
     /// Rows and columns exchanged.
     pub fn transposed(&self) -> Self {
         Matrix::from_fn(self.cols, self.rows, |i, j| self.at(j, i))

@@ -1,15 +1,19 @@
 //! The only place that sees the linear-algebra crate: matrices, products, factors.
 mod cholesky;
+mod eigen;
 mod factor;
 mod gram;
+mod largest;
 mod matrix;
 mod product;
 
 pub use cholesky::Cholesky;
+pub use eigen::Eigen;
 pub use factor::{Factor, Lower};
 pub use gram::weighted_gram;
+pub use largest::{Found, Largest};
 pub use matrix::Matrix;
-pub use product::{Product, product_transposed};
+pub use product::{Product, outer_product, product_transposed, rows_times};
 
 /// The two number types in which points are stored and machines predict.
 pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {

@@ -1,5 +1,11 @@
 //! Matrix products on slices in row order.
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, traits::ComplexField};
+use rayon::prelude::*;
+
+use super::Matrix;
+
+/// Rows of one unit of work, so that any number of threads gives the same bits.
+const CHUNK: usize = 256;
 
 /// `out = x z'` for `x` of `n` rows and `z` of `m` rows, both of `dim` columns; `out` is n x m. One thread.
 pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
@@ -11,6 +17,36 @@ pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
     let x = MatRef::from_row_major_slice(x, n, dim);
     let z = MatRef::from_row_major_slice(z, m, dim);
     matmul(MatMut::from_row_major_slice_mut(out, n, m), Accum::Replace, x, z.transpose(), 1.0, Par::Seq);
+}
+
+/// `block a'` for a `block` of b rows and a matrix `a` of n rows, both of `a`'s columns: b x n, on all threads of the current pool.
+pub fn rows_times(block: &Matrix, a: &Matrix) -> Matrix {
+    let (b, n) = (block.rows(), a.rows());
+    let mut out = Matrix::zeros(n, b);
+    if b == 0 || a.cols() == 0 {
+        return out.transposed();
+    }
+    let chunks = out.values_mut().par_chunks_mut(CHUNK * b).zip(a.values().par_chunks(CHUNK * a.cols()));
+    chunks.for_each(|(out, rows)| product_transposed(rows, block.values(), a.cols(), out));
+    out.transposed()
+}
+
+/// `a a'`, of which half is computed and the rest mirrored, on all threads of the current pool. Cost: n^2 times the columns.
+pub fn outer_product(a: &Matrix) -> Matrix {
+    let (n, dim) = (a.rows(), a.cols());
+    let mut out = Matrix::zeros(n, n);
+    if n == 0 || dim == 0 {
+        return out;
+    }
+    out.values_mut().par_chunks_mut(CHUNK * n).enumerate().for_each(|(c, out)| {
+        let (first, rows) = (c * CHUNK, out.len() / n);
+        let width = first + rows;
+        let mut lower = vec![0.0; rows * width];
+        product_transposed(&a.values()[first * dim..width * dim], &a.values()[..width * dim], dim, &mut lower);
+        out.chunks_exact_mut(n).zip(lower.chunks_exact(width)).for_each(|(out, lower)| out[..width].copy_from_slice(lower));
+    });
+    out.mirror_lower();
+    out
 }
 
 /// A product `a b` of matrices in row order: `a` has rows of `inner` numbers that begin `stride` apart, `b` has `inner` rows of `cols`.
@@ -57,6 +93,11 @@ mod tests {
                 assert!((out[i * 7 + j] - want).abs() < 1e-14);
             }
         }
+        let (x_rows, z_rows) = (Matrix::new(x.clone(), 5, 3).unwrap(), Matrix::new(z.clone(), 7, 3).unwrap());
+        assert_eq!(rows_times(&x_rows, &z_rows).values(), out);
+        let mut square = vec![0.0; 49];
+        product_transposed(&z, &z, 3, &mut square);
+        assert_eq!(outer_product(&z_rows).values(), square);
         // The first two columns of x, whose rows begin three apart.
         let mut sum = vec![1.0; 5 * 2];
         Product { a: &x, stride: 3, inner: 2, b: &z[..4], cols: 2 }.add_to(1.0, &mut sum);

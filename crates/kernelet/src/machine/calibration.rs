@@ -1,7 +1,7 @@
 //! How the outputs of a machine become probabilities, or a distribution around a predicted number.
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Posterior};
+use super::{Decision, NormalClasses, Posterior};
 use crate::{Error, Result};
 
 /// How outputs become probabilities. [`Machine::probabilities`](super::Machine::probabilities) applies it.
@@ -33,6 +33,8 @@ pub enum Calibration {
         /// One posterior for each output.
         posteriors: Vec<Posterior>,
     },
+    /// A normal distribution of the outputs within each class.
+    NormalClasses(NormalClasses),
 }
 
 /// A curve through points, straight between them and level beyond both ends.
@@ -76,6 +78,7 @@ impl Calibration {
             Calibration::Marks { .. } => "marks",
             Calibration::Shares => "shares",
             Calibration::Normal { .. } => "normal",
+            Calibration::NormalClasses(_) => "normal-classes",
         }
     }
 
@@ -90,6 +93,7 @@ impl Calibration {
             Calibration::Normal { posteriors } => {
                 *decision == Decision::Values && posteriors.len() == outputs && posteriors.iter().all(|p| p.fits(vectors))
             }
+            Calibration::NormalClasses(normal) => normal.fits(decision.labels().len(), outputs),
         };
         if !fits {
             return Err(Error::data("the numbers for probabilities do not fit the machine's outputs"));
@@ -107,6 +111,7 @@ impl Calibration {
             Calibration::Marks { marks } => vec![marks],
             Calibration::Shares => vec![],
             Calibration::Normal { posteriors } => posteriors.iter().flat_map(|p| [std::slice::from_ref(&p.noise), &p.factor[..]]).collect(),
+            Calibration::NormalClasses(normal) => normal.numbers(),
         }
     }
 }
@@ -128,6 +133,11 @@ mod tests {
         let nan = Calibration::Sigmoid { a: vec![f64::NAN], b: vec![] };
         assert!(nan.check(&Decision::Values, 1, 0).is_err());
         assert!(Calibration::Shares.check(&votes, 3, 0).is_err());
+        let sign = Decision::Sign { negative: crate::data::Label::new("a"), positive: crate::data::Label::new("b") };
+        let normal = |mean: f64| NormalClasses { constants: vec![0.0; 2], means: vec![vec![mean]; 2], precisions: vec![vec![1.0]] };
+        assert!(Calibration::NormalClasses(normal(0.0)).check(&sign, 1, 0).is_ok());
+        assert!(Calibration::NormalClasses(normal(0.0)).check(&Decision::Values, 1, 0).is_err());
+        assert!(Calibration::NormalClasses(normal(f64::NAN)).check(&sign, 1, 0).is_err());
     }
 
     #[test]

@@ -23,6 +23,39 @@ pub struct Facts {
     pub rows: Option<usize>,
     /// The training objective reached, summed over outputs.
     pub objective: Option<f64>,
+    /// Which penalty a Fisher discriminant has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<String>,
+    /// How the offset of a Fisher discriminant was chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bias: Option<String>,
+    /// Directions in which a scatter without penalty stood clear of zero; the others were left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<usize>,
+    /// What features stand for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub features: Option<FeatureFacts>,
+}
+
+/// How much of the training rows' variance in feature space each feature has.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct FeatureFacts {
+    /// The variance along each feature, largest first.
+    pub variances: Vec<f64>,
+    /// The variance along all directions together.
+    pub total_variance: f64,
+    /// Whether the features were divided by their standard deviations.
+    pub whitened: bool,
+    /// Whether some training rows counted more than others.
+    #[serde(default)]
+    pub weighted: bool,
+}
+
+impl FeatureFacts {
+    /// The part of the variance that each feature has.
+    pub fn explained(&self) -> Vec<f64> {
+        self.variances.iter().map(|variance| variance / self.total_variance).collect()
+    }
 }
 
 impl Facts {
@@ -30,7 +63,9 @@ impl Facts {
     pub fn check(&self) -> Result<()> {
         let numbers = [("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda), ("objective", self.objective)];
         let weights = self.class_weights.iter().flatten().map(|&weight| ("a class weight", Some(weight)));
-        for (name, value) in numbers.into_iter().chain(weights) {
+        let features = self.features.iter().flat_map(|f| f.variances.iter().chain([&f.total_variance]));
+        let features = features.map(|&variance| ("a variance", Some(variance)));
+        for (name, value) in numbers.into_iter().chain(weights).chain(features) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }
@@ -46,8 +81,13 @@ mod tests {
     #[test]
     fn facts_that_are_not_finite_are_refused() {
         assert!(Facts { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Facts::default() }.check().is_ok());
-        let bad =
-            [Facts { nu: Some(f64::NAN), ..Facts::default() }, Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() }];
+        let explained = FeatureFacts { variances: vec![3.0, 1.0], total_variance: 5.0, ..FeatureFacts::default() };
+        assert_eq!(explained.explained(), [0.6, 0.2]);
+        let bad = [
+            Facts { nu: Some(f64::NAN), ..Facts::default() },
+            Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() },
+            Facts { features: Some(FeatureFacts { total_variance: f64::NAN, ..explained }), ..Facts::default() },
+        ];
         for facts in bad {
             assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));
         }

@@ -4,6 +4,7 @@ mod decision;
 mod evaluator;
 mod expansion;
 mod facts;
+mod normal_classes;
 mod posterior;
 mod predict;
 mod probability;
@@ -12,7 +13,8 @@ pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use facts::Facts;
+pub use facts::{Facts, FeatureFacts};
+pub use normal_classes::NormalClasses;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 

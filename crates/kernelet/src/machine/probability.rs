@@ -29,7 +29,12 @@ impl Machine {
         out.values_mut().par_chunks_mut(ROWS * classes).enumerate().for_each(|(c, out)| {
             let mut calibrated = vec![0.0; outputs.cols()];
             for (i, out) in out.chunks_exact_mut(classes).enumerate() {
-                calibrate(calibration, outputs.row(c * ROWS + i), &mut calibrated);
+                let outputs = outputs.row(c * ROWS + i);
+                if let Calibration::NormalClasses(normal) = calibration {
+                    out.copy_from_slice(&normal.probabilities(outputs));
+                    continue;
+                }
+                calibrate(calibration, outputs, &mut calibrated);
                 to_classes(&self.decision, &calibrated, out);
             }
         });
@@ -64,7 +69,7 @@ fn calibrate(calibration: &Calibration, outputs: &[f64], calibrated: &mut [f64])
         }
         Calibration::Marks { marks } => calibrated.iter_mut().zip(outputs).for_each(|(p, &f)| *p = between_marks(marks, f)),
         Calibration::Shares => calibrated.iter_mut().zip(outputs).for_each(|(p, f)| *p = f.max(0.0)),
-        Calibration::Normal { .. } => calibrated.copy_from_slice(outputs),
+        Calibration::Normal { .. } | Calibration::NormalClasses(_) => calibrated.copy_from_slice(outputs),
     }
 }
 

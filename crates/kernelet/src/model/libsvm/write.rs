@@ -168,6 +168,8 @@ fn calibration_lines(machine: &Machine) -> Result<Vec<(&'static str, &[f64])>> {
         }
         Some(Calibration::Sigmoid { a, b }) if b.is_empty() => vec![("probA", a)],
         Some(Calibration::Sigmoid { a, b }) => vec![("probA", a), ("probB", b)],
+        // Normal distributions of the classes have no place there and are lost, as docs/model-format.md says.
+        Some(Calibration::NormalClasses(_)) => vec![],
         // The distribution around a predicted number has no place there and is lost, as docs/model-format.md says.
         Some(Calibration::Normal { .. }) => vec![],
         Some(other) => {
