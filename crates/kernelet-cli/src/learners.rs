@@ -8,7 +8,7 @@ use clap::{
 use kernelet::{
     data::{Label, read::Wanted},
     kernel::Kernel,
-    learn::{ClassWeights, Learner, Multiclass, Ridge, Svc},
+    learn::{ClassWeights, Learner, Multiclass, NuSvc, NuSvr, OneClass, Ridge, Svc, Svr},
 };
 
 use crate::failure::{Failure, Result};
@@ -40,10 +40,16 @@ pub struct Cost {
 /// All learners, the default first.
 pub const LEARNERS: &[Choice] = &[
     Choice { name: "svc", wanted: Wanted::Classes, cost: C, uses: &["c", "tolerance", "cache", "class-weight", "multiclass"], make: svc },
+    Choice { name: "nu-svc", wanted: Wanted::Classes, cost: NU, uses: &["nu", "tolerance", "cache", "multiclass"], make: nu_svc },
+    Choice { name: "svr", wanted: Wanted::Values, cost: C, uses: &["c", "epsilon", "tolerance", "cache"], make: svr },
+    Choice { name: "nu-svr", wanted: Wanted::Values, cost: C, uses: &["c", "nu", "tolerance", "cache"], make: nu_svr },
+    Choice { name: "one-class", wanted: Wanted::Nothing, cost: NU, uses: &["nu", "tolerance", "cache"], make: one_class },
     Choice { name: "ridge", wanted: Wanted::Values, cost: LAMBDA, uses: &["lambda"], make: ridge },
 ];
 
 const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
+// Half a step of the grid up is still a nu that most data allow.
+const NU: Cost = Cost { name: "nu", grid: &[0.001, 0.01, 0.1], place: |settings| &mut settings.nu };
 const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
 
 fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
@@ -54,7 +60,54 @@ fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
         class_weights: settings.class_weight.clone().unwrap_or_default(),
         multiclass: settings.multiclass.unwrap_or_default(),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
-        cache_bytes: settings.cache.map_or(usual.cache_bytes, |megabytes| (megabytes as usize) << 20),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = NuSvc::default();
+    Box::new(NuSvc {
+        kernel,
+        nu: settings.nu.unwrap_or(usual.nu),
+        multiclass: settings.multiclass.unwrap_or_default(),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Svr::default();
+    Box::new(Svr {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        epsilon: settings.epsilon.unwrap_or(usual.epsilon),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn nu_svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = NuSvr::default();
+    Box::new(NuSvr {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        nu: settings.nu.unwrap_or(usual.nu),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn one_class(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = OneClass::default();
+    Box::new(OneClass {
+        kernel,
+        nu: settings.nu.unwrap_or(usual.nu),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
     })
 }
@@ -67,31 +120,51 @@ fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Learner")]
 pub struct Settings {
-    /// Cost of a margin error (svc) [default: 1].
+    /// Cost of an error (svc, svr, nu-svr) [default: 1].
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
+    /// Part of the rows that may be margin errors (nu-svc) or lie outside (nu-svr, one-class), above 0 and at most 1 [default: 0.5].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub nu: Option<f64>,
+    /// Errors up to this cost nothing (svr) [default: 0.1].
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub epsilon: Option<f64>,
     /// Penalty of large coefficients (ridge) [default: 1].
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
-    /// Stop when the optimality conditions hold up to this (svc) [default: 0.001].
+    /// Stop when the optimality conditions hold up to this (support vector learners) [default: 0.001].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
-    /// Megabytes for kernel values that are kept (svc) [default: 200].
+    /// Megabytes for kernel values that are kept (support vector learners) [default: 200].
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub cache: Option<u32>,
     /// Factors of C for the classes: balanced, or LABEL=W,.. (svc) [default: all 1].
     #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
-    /// How several classes become two-class problems: one-vs-one or one-vs-rest (svc) [default: one-vs-one].
+    /// How several classes become two-class problems: one-vs-one, one-vs-rest or ecoc (svc, nu-svc) [default: one-vs-one].
     #[arg(long, value_name = "HOW", value_parser = multiclass)]
     pub multiclass: Option<Multiclass>,
 }
 
 impl Settings {
+    /// The settings with a seed for what they draw: the words of output codes.
+    pub fn seeded(mut self, seed: u64) -> Self {
+        if let Some(Multiclass::OutputCodes { seed: old }) = &mut self.multiclass {
+            *old = seed;
+        }
+        self
+    }
+
+    fn cache_bytes(&self, usual: usize) -> usize {
+        self.cache.map_or(usual, |megabytes| (megabytes as usize) << 20)
+    }
+
     /// The flags that were given.
     fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("c", self.c.is_some()),
+            ("nu", self.nu.is_some()),
+            ("epsilon", self.epsilon.is_some()),
             ("lambda", self.lambda.is_some()),
             ("tolerance", self.tolerance.is_some()),
             ("cache", self.cache.is_some()),
@@ -135,7 +208,7 @@ pub fn by_name() -> impl TypedValueParser<Value = &'static Choice> {
 }
 
 fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
-    Multiclass::named(name).ok_or("there are one-vs-one and one-vs-rest")
+    Multiclass::named(name).ok_or("there are one-vs-one, one-vs-rest and ecoc")
 }
 
 fn class_weights(text: &str) -> std::result::Result<ClassWeights, String> {

@@ -18,7 +18,7 @@ pub enum Command {
     /// Do the main job on built-in data: train, measure, show.
     Demo(demo::Demo),
     /// Train a machine on data.
-    Train(train::Train),
+    Train(Box<train::Train>),
     /// Predict each row of data.
     Predict(predict::Predict),
     /// Compare a machine's predictions with the truth.

@@ -6,7 +6,7 @@ use rand_chacha::{
 };
 
 /// A stream of random draws.
-pub(super) struct Draw {
+pub(crate) struct Draw {
     rng: ChaCha8Rng,
     spare: Option<f64>,
 }

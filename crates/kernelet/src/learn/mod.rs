@@ -1,16 +1,28 @@
 //! How do data become a full machine?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+mod codes;
 mod multiclass;
+mod nu_svc;
+mod nu_svr;
+mod one_class;
 mod ridge;
 mod scaled;
 pub mod smo;
+mod support;
 mod svc;
+mod svr;
+mod two_class;
 
+pub use codes::code_words;
 pub use multiclass::{ClassWeights, Multiclass};
+pub use nu_svc::NuSvc;
+pub use nu_svr::NuSvr;
+pub use one_class::OneClass;
 pub use ridge::Ridge;
 pub use scaled::{HowToScale, Scaled};
 pub use svc::Svc;
+pub use svr::Svr;
 
 use crate::{
     Result,
@@ -27,6 +39,12 @@ pub trait Learner: Send + Sync {
     fn check(&self) -> Result<()>;
     /// Learns from data. Cancelling returns the machine of the work so far.
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit>;
+    /// Learns from data, starting at an earlier machine of the same kind where the learner can: the support vector family takes the
+    /// coefficients of rows that are the earlier machine's vectors. The result is the same within the tolerance, sooner.
+    fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let _ = earlier;
+        self.learn(data, watch)
+    }
 }
 
 /// A machine and how it came about.
