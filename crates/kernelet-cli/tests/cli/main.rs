@@ -7,6 +7,7 @@ mod bad_models;
 mod demo;
 mod evaluate;
 mod export;
+mod family;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;

@@ -72,11 +72,13 @@ FAMILY = [
      "sample_weights": True},
     {"case": "one-class-gram", "learner": "one-class", "set": "ringnorm", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.05}, "nu": 0.7,
      "storage": "gram"},
-    {"case": "nu-svc", "learner": "nu-svc", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.4},
-    {"case": "nu-svc-one-vs-one", "learner": "nu-svc", "set": "waveform3", "rows": 450, "kernel": GAUSSIAN | {"gamma": 0.02}, "nu": 0.3},
+    # Where nu n / 2 is a whole number a class may be left without a free variable, and its margin is any of an interval: avoid that.
+    {"case": "nu-svc", "learner": "nu-svc", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.41},
+    {"case": "nu-svc-one-vs-one", "learner": "nu-svc", "set": "waveform3", "rows": 450, "kernel": GAUSSIAN | {"gamma": 0.02},
+     "nu": 0.31},
     {"case": "nu-svc-weights", "learner": "nu-svc", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.5,
      "sample_weights": True},
-    {"case": "nu-svc-gram", "learner": "nu-svc", "set": "twonorm", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.05}, "nu": 0.2,
+    {"case": "nu-svc-gram", "learner": "nu-svc", "set": "twonorm", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.05}, "nu": 0.235,
      "storage": "gram"},
 ]
 SEED, TEST_SEED = 1, 2
@@ -260,8 +262,9 @@ def family_objective(case, model, k, y):
 
 
 def by_libsvm_family(case, train, y, test, tolerance):
-    """LIBSVM's own outputs: scikit-learn's copy of its code is older. None where LIBSVM has no weights."""
-    if case.get("sample_weights"):
+    """LIBSVM's own outputs: scikit-learn's copy of its code is older. None where LIBSVM has no weights, and for several classes, where
+    libsvm-official 3.37 crashes with nu."""
+    if case.get("sample_weights") or case["set"] == "waveform3":
         return None
     kernel = case["kernel"]
     precomputed = case.get("storage") == "gram"
