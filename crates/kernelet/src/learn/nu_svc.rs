@@ -20,7 +20,7 @@ use crate::{
     error::{require_positive, require_share},
     kernel::Kernel,
     machine::Facts,
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// The support vector classifier with nu.
@@ -122,12 +122,16 @@ impl NuSvc {
         let quadratic = Problem { targets: zeros, lower, upper, held: Held::Parts, start: Some(start), ..Problem::default() };
         let mut solution = smo::solve(&quadratic, rows, settings, watch);
         // v = -w.Phi(x) is b - rho at free rows of the positive class, and b + rho at those of the negative.
-        let rho = -solution.spread;
+        let mut rho = -solution.spread;
         if !(rho > 0.0 && rho.is_finite()) {
-            return Err(Error::data(format!(
-                "with nu {} no margin is left between {}; lower nu, or take a narrower kernel",
-                self.nu, problem.between
-            )));
+            if solution.status == Status::Converged {
+                return Err(Error::data(format!(
+                    "with nu {} no margin is left between {}; lower nu, or take a narrower kernel",
+                    self.nu, problem.between
+                )));
+            }
+            // Stopped before there is a margin: the machine of the work so far is kept as it is.
+            rho = 1.0;
         }
         solution.offset /= rho;
         solution.objective /= rho * rho;
