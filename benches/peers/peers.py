@@ -3,8 +3,8 @@
     cargo build --release -p kernelet --examples
     python benches/peers/peers.py [--data-dir DIR] [--repeat K] [--only NAME,...]
 
-Without --data-dir only made-up sets run. DIR holds usps/usps.npz, letter/letter.npz, ijcnn1/ijcnn1.npz and a9a/a9a.npz with the
-arrays X_train and y_train. Seconds are processor time of the one working thread, so that a busy machine does little harm;
+Without --data-dir only made-up sets run. DIR holds usps/usps.npz, letter/letter.npz, ijcnn1/ijcnn1.npz, a9a/a9a.npz and
+kin40k/kin40k.npz with the arrays X_train and y_train, or X and y, of which the first 10,000 rows are taken. Seconds are processor time of the one working thread, so that a busy machine does little harm;
 contenders take turns, and the best of all turns counts. A peer that is not installed is left out with a sentence.
 """
 import os
@@ -36,7 +36,7 @@ try:
     import sklearn
     from sklearn.datasets import load_svmlight_file
     from sklearn.metrics.pairwise import rbf_kernel
-    from sklearn.svm import SVC
+    from sklearn.svm import OneClassSVM, SVC, SVR
 except ImportError:
     sklearn = None
     print("scikit-learn is not installed: all peers are left out, as objectives are compared with its help.", file=sys.stderr)
@@ -52,12 +52,18 @@ except ImportError:
 class Case:
     """One training problem, and where its rows are for each contender."""
 
-    def __init__(self, name, gamma, c, x, y, repeat=None):
-        self.name, self.gamma, self.c, self.repeat = name, gamma, c, repeat
+    def __init__(self, name, gamma, x, y, learner="svc", repeat=None, sparse=False, **settings):
+        self.name, self.gamma, self.learner, self.settings, self.repeat = name, gamma, learner, settings, repeat
         self.x, self.y = np.ascontiguousarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-        self.file = WORK / f"{name.replace(' ', '-').replace('=', '')}.npz"
-        np.savez(self.file, X=self.x, y=self.y.astype(np.int64))
+        file = WORK / name.replace(" ", "-").replace("=", "")
         self.problem = None
+        if sparse:
+            self.file = file.with_suffix(".svm")
+            self.file.write_bytes(as_text(self.x, self.y, "%.17g"))
+            self.x = scipy.sparse.csr_matrix(self.x)
+        else:
+            self.file = file.with_suffix(".npz")
+            np.savez(self.file, X=self.x, y=self.y if learner == "svr" else self.y.astype(np.int64))
 
 
 def example(name, *arguments):
@@ -66,33 +72,53 @@ def example(name, *arguments):
 
 
 def kernelet(case):
-    return json.loads(example("timing", "fit", case.file, case.gamma, case.c, CACHE_MEGABYTES))
+    settings = {"learner": case.learner, "gamma": case.gamma, "cache": CACHE_MEGABYTES} | case.settings
+    return json.loads(example("timing", "fit", case.file, *(f"{name}={value}" for name, value in settings.items())))
 
 
 def scikit_learn(case):
-    model = SVC(C=case.c, gamma=case.gamma, tol=TOLERANCE, cache_size=CACHE_MEGABYTES)
+    common = {"gamma": case.gamma, "tol": TOLERANCE, "cache_size": CACHE_MEGABYTES}
+    renamed = {("C" if name == "c" else name): value for name, value in case.settings.items()}
+    model = {"svc": SVC, "svr": SVR, "one-class": OneClassSVM}[case.learner](**common, **renamed)
     start = time.thread_time()
     model.fit(case.x, case.y)
     seconds = time.thread_time() - start
+    coefficients = model.dual_coef_.toarray() if scipy.sparse.issparse(model.dual_coef_) else model.dual_coef_
+    counts = model.n_support_ if case.learner == "svc" else None
     return {"seconds": seconds, "vectors": len(model.support_),
-            "objective": lambda: objective(case, model.support_, model.n_support_, model.dual_coef_)}
+            "objective": lambda: objective(case, model.support_, counts, coefficients)}
 
 
 def libsvm(case):
     if case.problem is None:
         case.problem = svm.svm_problem(case.y, scipy.sparse.csr_matrix(case.x))
-    parameter = svm.svm_parameter(f"-q -s 0 -t 2 -g {case.gamma} -c {case.c} -e {TOLERANCE} -m {CACHE_MEGABYTES}")
+    kind = {"svc": 0, "one-class": 2, "svr": 3}[case.learner]
+    flags = {"c": "-c", "nu": "-n", "epsilon": "-p"}
+    settings = " ".join(f"{flags[name]} {value}" for name, value in case.settings.items())
+    parameter = svm.svm_parameter(f"-q -s {kind} -t 2 -g {case.gamma} {settings} -e {TOLERANCE} -m {CACHE_MEGABYTES}")
     start = time.thread_time()
     model = svmutil.svm_train(case.problem, parameter)
     seconds = time.thread_time() - start
     places = np.array(model.get_sv_indices()) - 1
-    counts = model.nSV[: model.nr_class]
+    counts = model.nSV[: model.nr_class] if case.learner == "svc" else None
     coefficients = np.array([[model.sv_coef[i][j] for j in range(model.l)] for i in range(model.nr_class - 1)])
     return {"seconds": seconds, "vectors": model.l, "objective": lambda: objective(case, places, counts, coefficients)}
 
 
+def squared_norm(case, rows, beta):
+    total = 0.0
+    for first in range(0, len(rows), 1000):
+        k = rbf_kernel(case.x[rows[first:first + 1000]], case.x[rows], gamma=case.gamma)
+        total += beta[first:first + 1000] @ (k @ beta)
+    return total
+
+
 def objective(case, places, counts, coefficients):
-    """1/2 a'Qa - sum a in double precision, summed over the pairs of LIBSVM's layout."""
+    """The dual objective in double precision; for classifiers summed over the pairs of LIBSVM's layout."""
+    if case.learner != "svc":
+        beta = coefficients[0]
+        half = 0.5 * squared_norm(case, places, beta)
+        return half - case.y[places] @ beta + case.settings["epsilon"] * np.abs(beta).sum() if case.learner == "svr" else half
     starts = np.concatenate([[0], np.cumsum(counts)])
     total = 0.0
     for a in range(len(counts)):
@@ -101,10 +127,7 @@ def objective(case, places, counts, coefficients):
             beta = np.concatenate([coefficients[b - 1, of_a], coefficients[a, of_b]])
             rows = np.concatenate([places[of_a], places[of_b]])[beta != 0]
             beta = beta[beta != 0]
-            for first in range(0, len(rows), 1000):
-                k = rbf_kernel(case.x[rows[first:first + 1000]], case.x[rows], gamma=case.gamma)
-                total += 0.5 * beta[first:first + 1000] @ (k @ beta)
-            total -= np.abs(beta).sum()
+            total += 0.5 * squared_norm(case, rows, beta) - np.abs(beta).sum()
     return total
 
 
@@ -174,20 +197,37 @@ def dense(text):
 
 def made_up():
     x, y = dense(example("dump", "noisy", 5000, 1))
-    return [Case("noisy C=1", 0.05, 1.0, x, y), Case("noisy C=100", 0.05, 100.0, x, y)]
+    yield Case("noisy C=1", 0.05, x, y, c=1.0)
+    yield Case("noisy C=100", 0.05, x, y, c=100.0)
+    # Friedman's first function of ten uniform numbers, with noise of variance 1.
+    random = np.random.default_rng(1)
+    x = random.random((10000, 10))
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2 + 10 * x[:, 3] + 5 * x[:, 4] + random.normal(size=10000)
+    yield Case("svr friedman", 0.5, x, y, learner="svr", c=10.0, epsilon=0.5)
+    yield Case("svr friedman 5000", 0.5, x[:5000], y[:5000], learner="svr", c=10.0, epsilon=0.5)
+    x, y = dense(example("dump", "twonorm", 20000, 1))
+    yield Case("one-class twonorm", 0.02, x, y, learner="one-class", nu=0.1, repeat=3)
+    yield Case("one-class twonorm 5000", 0.02, x[:5000], y[:5000], learner="one-class", nu=0.1)
 
 
 def real(folder):
     def load(name):
         arrays = np.load(folder / name / f"{name}.npz")
+        if "X" in arrays:
+            return arrays["X"][:10000].astype(np.float64), arrays["y"][:10000]
         return arrays["X_train"].astype(np.float64), arrays["y_train"]
 
     x, y = load("usps")
-    yield Case("usps", 1 / 128, 10.0, x, y)
+    yield Case("usps", 1 / 128, x, y, c=10.0)
     x, y = load("letter")
-    yield Case("letter", 2.0, 10.0, 2 * (x - x.min(0)) / (x.max(0) - x.min(0)) - 1, y, repeat=2)
+    yield Case("letter", 2.0, 2 * (x - x.min(0)) / (x.max(0) - x.min(0)) - 1, y, repeat=2, c=10.0)
     x, y = load("ijcnn1")
-    yield Case("ijcnn1", 2.0, 32.0, x, y, repeat=2)
+    yield Case("ijcnn1", 2.0, x, y, repeat=2, c=32.0)
+    yield Case("one-class ijcnn1", 2.0, x[:20000], y[:20000], learner="one-class", nu=0.05, repeat=2)
+    x, y = load("a9a")
+    yield Case("a9a", 1 / 32, x, y, repeat=1, sparse=True, c=1.0)
+    x, y = load("kin40k")
+    yield Case("svr kin40k", 0.1, x, y, learner="svr", repeat=2, c=10.0, epsilon=0.1)
 
 
 def texts(folder):
@@ -218,7 +258,7 @@ def main():
     print(", ".join(versions))
     cases = [*made_up(), *(real(options.data_dir) if options.data_dir else [])]
     if not options.data_dir:
-        print("No --data-dir: usps, letter, ijcnn1 and a9a are left out.", file=sys.stderr)
+        print("No --data-dir: usps, letter, ijcnn1, a9a and kin40k are left out.", file=sys.stderr)
     cases = [case for case in cases if wanted is None or case.name in wanted]
     if cases:
         show_fits(cases, options.repeat)

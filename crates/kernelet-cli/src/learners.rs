@@ -9,7 +9,10 @@ use kernelet::{
     data::{Label, read::Wanted},
     evaluate::Threshold,
     kernel::Kernel,
-    learn::{ClassWeights, Components, Fisher, Learner, Multiclass, NadarayaWatson, Parzen, Pca, Penalty, Ridge, Rvm, Svc},
+    learn::{
+        ClassWeights, Components, Fisher, Learner, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Penalty, Ridge, Rvm,
+        Svc, Svr,
+    },
 };
 
 use crate::failure::{Failure, Result};
@@ -47,6 +50,10 @@ pub const LEARNERS: &[Choice] = &[
         uses: &["c", "tolerance", "cache", "class-weight", "multiclass"],
         make: svc,
     },
+    Choice { name: "nu-svc", wanted: Wanted::Classes, cost: Some(NU), uses: &["nu", "tolerance", "cache", "multiclass"], make: nu_svc },
+    Choice { name: "svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "epsilon", "tolerance", "cache"], make: svr },
+    Choice { name: "nu-svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "nu", "tolerance", "cache"], make: nu_svr },
+    Choice { name: "one-class", wanted: Wanted::Nothing, cost: Some(NU), uses: &["nu", "tolerance", "cache"], make: one_class },
     Choice { name: "ridge", wanted: Wanted::Values, cost: Some(LAMBDA), uses: &["lambda"], make: ridge },
     Choice { name: "fisher", wanted: Wanted::Classes, cost: Some(LAMBDA), uses: FISHER, make: fisher },
     Choice { name: "pca", wanted: Wanted::Nothing, cost: None, uses: PCA, make: pca },
@@ -59,6 +66,8 @@ const FISHER: &[&str] = &["lambda", "penalty", "bias", "c", "class-weight", "cac
 const PCA: &[&str] = &["components", "explained", "whiten", "tolerance", "cache"];
 
 const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
+// Half a step of the grid up is still a nu that most data allow.
+const NU: Cost = Cost { name: "nu", grid: &[0.001, 0.01, 0.1], place: |settings| &mut settings.nu };
 const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
 
 fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
@@ -68,6 +77,53 @@ fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
         c: settings.c.unwrap_or(usual.c),
         class_weights: settings.class_weight.clone().unwrap_or_default(),
         multiclass: settings.multiclass.unwrap_or_default(),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = NuSvc::default();
+    Box::new(NuSvc {
+        kernel,
+        nu: settings.nu.unwrap_or(usual.nu),
+        multiclass: settings.multiclass.unwrap_or_default(),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = Svr::default();
+    Box::new(Svr {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        epsilon: settings.epsilon.unwrap_or(usual.epsilon),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn nu_svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = NuSvr::default();
+    Box::new(NuSvr {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        nu: settings.nu.unwrap_or(usual.nu),
+        tolerance: settings.tolerance.unwrap_or(usual.tolerance),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+        ..usual
+    })
+}
+
+fn one_class(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+    let usual = OneClass::default();
+    Box::new(OneClass {
+        kernel,
+        nu: settings.nu.unwrap_or(usual.nu),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
@@ -135,16 +191,22 @@ pub enum Task {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Learner")]
 pub struct Settings {
-    /// Cost of a margin error (svc; fisher with --bias svm) [default: 1].
+    /// Cost of an error (svc, svr, nu-svr; fisher with --bias svm) [default: 1].
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
+    /// Part of the rows that may be margin errors (nu-svc) or lie outside (nu-svr, one-class), above 0 and at most 1 [default: 0.5].
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub nu: Option<f64>,
+    /// Errors up to this cost nothing (svr) [default: 0.1].
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub epsilon: Option<f64>,
     /// Penalty of large coefficients (ridge, fisher) [default: 1; fisher 0.001].
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
     /// What is learned: classification or regression (rvm) [default: classification].
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
     pub task: Option<Task>,
-    /// Stop when the optimality conditions (svc), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].
+    /// Stop when the optimality conditions (support vector learners), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].
     #[arg(long, value_name = "T", allow_negative_numbers = true)]
     pub tolerance: Option<f64>,
     /// Megabytes for kernel values that are kept; fisher and pca keep all [default: 200; rvm 1024; fisher, pca 8192].
@@ -153,7 +215,7 @@ pub struct Settings {
     /// Factors of C (svc), of the scatter (fisher) or of the shares (parzen) for the classes: balanced, or LABEL=W,.. [default: all 1].
     #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
-    /// How several classes become two-class problems: one-vs-one or one-vs-rest (svc) [default: one-vs-one].
+    /// How several classes become two-class problems: one-vs-one, one-vs-rest or ecoc (svc, nu-svc) [default: one-vs-one].
     #[arg(long, value_name = "HOW", value_parser = multiclass)]
     pub multiclass: Option<Multiclass>,
     /// What lambda penalises: weight, coefficients, or none (fisher) [default: weight].
@@ -174,10 +236,24 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The settings with a seed for what they draw: the words of output codes.
+    pub fn seeded(mut self, seed: u64) -> Self {
+        if let Some(Multiclass::OutputCodes { seed: old }) = &mut self.multiclass {
+            *old = seed;
+        }
+        self
+    }
+
+    fn cache_bytes(&self, usual: usize) -> usize {
+        self.cache.map_or(usual, |megabytes| (megabytes as usize) << 20)
+    }
+
     /// The flags that were given.
     fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("c", self.c.is_some()),
+            ("nu", self.nu.is_some()),
+            ("epsilon", self.epsilon.is_some()),
             ("lambda", self.lambda.is_some()),
             ("task", self.task.is_some()),
             ("tolerance", self.tolerance.is_some()),
@@ -191,10 +267,6 @@ impl Settings {
             ("whiten", self.whiten),
         ];
         flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
-    }
-
-    fn cache_bytes(&self, usual: usize) -> usize {
-        self.cache.map_or(usual, |megabytes| (megabytes as usize) << 20)
     }
 
     /// Refuses a flag that another one makes useless.
@@ -259,7 +331,7 @@ pub fn by_name() -> impl TypedValueParser<Value = &'static Choice> {
 }
 
 fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
-    Multiclass::named(name).ok_or("there are one-vs-one and one-vs-rest")
+    Multiclass::named(name).ok_or("there are one-vs-one, one-vs-rest and ecoc")
 }
 
 fn penalty(name: &str) -> std::result::Result<Penalty, String> {

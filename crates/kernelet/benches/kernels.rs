@@ -90,7 +90,8 @@ fn solver_step(bencher: Bencher, cache_bytes: usize) {
     let data = Generator::Noisy.make(2000, 1);
     let Ok(classes) = data.classes() else { return };
     let signs: Vec<f64> = classes.codes.iter().map(|&code| if code == 1 { 1.0 } else { -1.0 }).collect();
-    let problem = Problem { linear: vec![-1.0; signs.len()], upper: vec![100.0; signs.len()], start: None, signs };
+    let bounds = |sign: f64| signs.iter().map(|&y| if y == sign { 100.0 * y } else { 0.0 }).collect();
+    let problem = Problem { lower: bounds(-1.0), upper: bounds(1.0), targets: signs.clone(), ..Problem::default() };
     let settings = Settings { tolerance: 1e-9, max_iterations: STEPS, cache_bytes, shrinking: false };
     let Ok(rows) = rows_of(&Kernel::gaussian(0.05), &data.points, 1e-3) else { return };
     bencher.counter(ItemsCount::new(STEPS)).bench_local(|| solve(&problem, &*rows, &settings, &Watch::none()).iterations);

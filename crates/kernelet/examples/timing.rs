@@ -1,10 +1,11 @@
 //! Times one run on one thread and prints a line of JSON; `benches/peers/peers.py` sets it beside the same work of other programs.
 //!
 //! ```text
-//! timing fit FILE GAMMA C CACHE_MEGABYTES      a support vector classifier with the Gaussian kernel, one-vs-one, tolerance 1e-3
-//! timing rvm FILE GAMMA OFFSET                 a relevance vector machine for two classes; OFFSET is true or false
-//! timing pca FILE GAMMA COMPONENTS             kernel PCA with the Gaussian kernel
-//! timing read FILE TIMES                       LIBSVM text from memory: megabytes a second over so many readings
+//! timing fit FILE NAME=VALUE..          a support vector machine with the Gaussian kernel and tolerance 1e-3; the names are learner, gamma,
+//!                                       c, nu, epsilon, cache (megabytes) and multiclass, each with the library's default
+//! timing rvm FILE GAMMA OFFSET          a relevance vector machine for two classes; OFFSET is true or false
+//! timing pca FILE GAMMA COMPONENTS      kernel PCA with the Gaussian kernel
+//! timing read FILE TIMES                LIBSVM text from memory: megabytes a second over so many readings
 //! ```
 //! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
 use std::{
@@ -20,7 +21,7 @@ use kernelet::{
         read::{Format, Reading, Wanted, read, read_bytes},
     },
     kernel::Kernel,
-    learn::{Components, Learner, Pca, Rvm, Svc},
+    learn::{Components, Learner, Multiclass, NuSvc, NuSvr, OneClass, Pca, Rvm, Svc, Svr},
     machine::Machine,
     watch::Watch,
 };
@@ -32,27 +33,65 @@ fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
     let line = pool.install(|| match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["fit", file, gamma, c, cache] => fit(file, gamma.parse()?, c.parse()?, cache.parse()?),
+        ["fit", file, ref settings @ ..] => fit(file, &Settings::read(settings)?),
         ["rvm", file, gamma, offset] => rvm(file, gamma.parse()?, offset.parse()?),
         ["pca", file, gamma, components] => components_of(file, gamma.parse()?, components.parse()?),
         ["read", file, times] => read_text(file, times.parse()?),
-        _ => Err("give: fit FILE GAMMA C CACHE_MEGABYTES, rvm FILE GAMMA OFFSET, pca FILE GAMMA COMPONENTS, or read FILE TIMES".into()),
+        _ => Err("give: fit FILE NAME=VALUE.., rvm FILE GAMMA OFFSET, pca FILE GAMMA COMPONENTS, or read FILE TIMES".into()),
     })?;
     writeln!(std::io::stdout(), "{line}")?;
     Ok(())
 }
 
-fn fit(file: &str, gamma: f64, c: f64, cache_megabytes: usize) -> Outcome<Value> {
-    let data: Dataset = read(file, &Reading { wanted: Wanted::Classes, ..Reading::default() })?.dataset;
-    let learner = Svc { kernel: Kernel::gaussian(gamma), c, cache_bytes: cache_megabytes << 20, ..Svc::default() };
+/// What is given on the command line.
+struct Settings<'a>(Vec<(&'a str, &'a str)>);
+
+impl<'a> Settings<'a> {
+    fn read(arguments: &[&'a str]) -> Outcome<Self> {
+        let pair = |argument: &&'a str| argument.split_once('=').ok_or_else(|| format!("{argument} is not of the form NAME=VALUE"));
+        Ok(Settings(arguments.iter().map(pair).collect::<Result<_, _>>()?))
+    }
+
+    fn word(&self, name: &str) -> Option<&'a str> {
+        self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+
+    fn number(&self, name: &str, usual: f64) -> Outcome<f64> {
+        Ok(self.word(name).map_or(Ok(usual), str::parse)?)
+    }
+
+    /// The learner and the target it wants.
+    fn learner(&self) -> Outcome<(Box<dyn Learner>, Wanted)> {
+        let kernel = Kernel::gaussian(self.number("gamma", 1.0)?);
+        let (c, nu, epsilon) = (self.number("c", 1.0)?, self.number("nu", 0.5)?, self.number("epsilon", 0.1)?);
+        let cache_bytes = self.number("cache", 200.0)? as usize * (1 << 20);
+        let multiclass = Multiclass::named(self.word("multiclass").unwrap_or("one-vs-one")).ok_or("there is no such multiclass")?;
+        Ok(match self.word("learner").unwrap_or("svc") {
+            "svc" => (Box::new(Svc { kernel, c, cache_bytes, multiclass, ..Svc::default() }), Wanted::Classes),
+            "nu-svc" => (Box::new(NuSvc { kernel, nu, cache_bytes, multiclass, ..NuSvc::default() }), Wanted::Classes),
+            "svr" => (Box::new(Svr { kernel, c, epsilon, cache_bytes, ..Svr::default() }), Wanted::Values),
+            "nu-svr" => (Box::new(NuSvr { kernel, c, nu, cache_bytes, ..NuSvr::default() }), Wanted::Values),
+            "one-class" => (Box::new(OneClass { kernel, nu, cache_bytes, ..OneClass::default() }), Wanted::Nothing),
+            other => return Err(format!("there is no learner {other}").into()),
+        })
+    }
+}
+
+fn fit(file: &str, settings: &Settings) -> Outcome<Value> {
+    let (learner, wanted) = settings.learner()?;
+    let data: Dataset = read(file, &Reading { wanted, ..Reading::default() })?.dataset;
     let before = peak_megabytes();
     let clock = Clock::start();
     let fit = learner.learn(&data, &Watch::none())?;
     let seconds = clock.seconds();
     let peak = peak_megabytes();
+    let objective = match learner.name() {
+        "svc" => dual_objective(&fit.machine)?,
+        _ => fit.report.dual_objective.unwrap_or(fit.report.objective),
+    };
     Ok(json!({
         "seconds": seconds,
-        "objective": dual_objective(&fit.machine)?,
+        "objective": objective,
         "vectors": fit.machine.vectors(),
         "iterations": fit.report.iterations,
         "evaluations": fit.report.evaluations,

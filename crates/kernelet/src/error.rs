@@ -123,6 +123,22 @@ pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
     }
 }
 
+/// Checks that a parameter is a finite number of at least zero.
+pub(crate) fn require_not_negative(name: &'static str, value: f64) -> Result<()> {
+    match value.is_finite() && value >= 0.0 {
+        true => Ok(()),
+        false => Err(Error::parameter(name, value, "a finite number of at least 0")),
+    }
+}
+
+/// Checks that a parameter is a part of a whole that is not nothing.
+pub(crate) fn require_share(name: &'static str, value: f64) -> Result<()> {
+    match value > 0.0 && value <= 1.0 {
+        true => Ok(()),
+        false => Err(Error::parameter(name, value, "a number above 0 and at most 1")),
+    }
+}
+
 fn place(line: Option<usize>, column: Option<usize>) -> String {
     match (line, column) {
         (Some(line), Some(column)) => format!(", line {line}, column {column}"),

@@ -163,9 +163,21 @@ fn dense_machine() -> Machine {
     }
 }
 
+/// The machine in `native-v2-codes.kernelet`.
+fn codes_machine() -> Machine {
+    let labels = ["a", "b", "c"].map(Label::new).to_vec();
+    let decision = Decision::Codes { labels, words: vec![vec![1, 1], vec![1, -1], vec![-1, 1]] };
+    Machine { decision, facts: Facts { learner: Some("svc".into()), ..Facts::default() }, ..dense_machine() }
+}
+
 #[test]
-fn native_files_of_version_1_still_load() {
-    for (name, machine) in [("native-v1.kernelet", sparse_machine()), ("native-v1-dense.kernelet", dense_machine())] {
+fn native_files_of_every_version_still_load() {
+    let files = [
+        ("native-v1.kernelet", sparse_machine()),
+        ("native-v1-dense.kernelet", dense_machine()),
+        ("native-v2-codes.kernelet", codes_machine()),
+    ];
+    for (name, machine) in files {
         assert_eq!(model::load(folder().join(name)).unwrap(), machine, "{name}");
     }
 }

@@ -54,7 +54,7 @@ Labels and single numbers are written bare; other values are separated by commas
 pub enum Values {
     /// The label; for regression the number.
     Labels,
-    /// The outputs of the machine: for two classes that of the second label, for one-vs-one a column a|b for each pair.
+    /// The outputs of the machine: for two classes that of the second label, for one-vs-one a column a|b for each pair, for codes one for each.
     Decision,
     /// The probability of each class, where the model can tell.
     Probability,
@@ -267,6 +267,7 @@ fn decision_names(decision: &Decision) -> Vec<String> {
     match decision {
         Decision::Votes { .. } => Pairwise::pairs(labels.len()).map(|(a, b)| format!("{}|{}", labels[a], labels[b])).collect(),
         Decision::Largest { .. } => labels,
+        Decision::Codes { words, .. } => (1..=words.first().map_or(0, Vec::len)).map(|column| format!("code{column}")).collect(),
         _ => labels.into_iter().skip(1).collect(),
     }
 }

@@ -10,7 +10,7 @@ use kernelet::{
     evaluate::Candidate,
     kernel::Kernel,
     learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::{Calibration, Decision, FeatureFacts},
+    machine::{Calibration, Decision, FeatureFacts, Prediction},
     model,
     watch::Status,
 };
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     failure::{Failure, Result},
     files,
-    input::Input,
+    input::{self, Input},
     kernels::{KernelFlags, gamma_of},
     layout::{count, counted, figure, lines, list, percent, seconds, table},
     learners::{self, Choice, Settings},
@@ -38,10 +38,13 @@ pub struct Train {
     /// Where the model is written.
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Who learns: svc, fisher, rvm, parzen for classes; ridge, rvm, nadaraya-watson for numbers; pca for features.
+    /// Who learns: svc, nu-svc, fisher, rvm, parzen for classes; svr, nu-svr, ridge, rvm, nadaraya-watson for numbers; one-class and pca without a target.
     #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
     pub learner: &'static Choice,
-    /// Choose the cost (C or lambda) and gamma by cross-validation; what is given as a number is kept.
+    /// Begin at an earlier model of the same kind: sooner done where rows or settings have changed a little.
+    #[arg(long, value_name = "MODEL")]
+    pub start: Option<String>,
+    /// Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept.
     #[arg(long)]
     pub tune: bool,
     /// Also tell probabilities, by a sigmoid or an isotonic curve fitted by cross-validation.
@@ -69,8 +72,9 @@ Examples:
   kernelet train data.svm -o data.model --gamma 0.5 --c 10
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
-  kernelet train houses.csv -o houses.model --learner ridge --lambda 0.01 --scale standard
+  kernelet train houses.csv -o houses.model --learner svr --c 10 --epsilon 0.1 --scale standard
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
+  kernelet train normal.csv -o normal.model --learner one-class --nu 0.05 --scale standard
   kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
@@ -78,18 +82,30 @@ Ctrl-C keeps the machine of the work so far, says so, and has the status `cancel
 
 impl Train {
     /// Trains, then writes the model.
-    pub fn run(self, session: &Session) -> Result<()> {
+    pub fn run(mut self, session: &Session) -> Result<()> {
         files::check_output(&self.output, &[&self.data])?;
         self.learner.check(&self.settings)?;
         self.check_folds()?;
+        self.settings = self.settings.seeded(session.seed);
+        if self.tune && self.learner.wanted == Wanted::Nothing {
+            return Err(Failure::usage(format!(
+                "--tune has nothing to choose for {}, which has no error to compare settings by",
+                self.learner.name
+            )));
+        }
         let kernel = self.kernel.kernel(session)?;
         self.learner.make(kernel.clone(), &self.settings).check()?;
         let data = self.input.training_rows(&self.data, self.learner.target(&self.settings), session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
         let how = self.scale.how(&data, session)?;
+        let earlier = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
         let clock = Instant::now();
         let (learner, tried) = self.choose(&kernel, &data, &how, session)?;
-        let fit = self.probable(Box::new(Scaled { how, learner }), session).learn(&data, &session.watch())?;
+        let learner = self.probable(Box::new(Scaled { how, learner }), session);
+        let fit = match &earlier {
+            Some(machine) => learner.learn_from(machine, &data, &session.watch())?,
+            None => learner.learn(&data, &session.watch())?,
+        };
         let seconds = clock.elapsed().as_secs_f64();
         say_how_it_ended(&fit, session);
         let train_error = training_error(&fit, &data)?;
@@ -146,12 +162,15 @@ impl Train {
             kernel: machine.expansion.kernel.name(),
             gamma: machine.expansion.kernel.gamma(),
             c: machine.facts.c,
+            nu: machine.facts.nu,
+            epsilon: machine.facts.epsilon,
             lambda: machine.facts.lambda,
             rows: data.len(),
             dim: data.dim(),
             classes: machine.decision.labels().iter().map(Label::to_string).collect(),
             vectors: machine.vectors(),
             objective: report.objective,
+            dual_objective: report.dual_objective,
             train_error,
             iterations: report.iterations,
             evaluations: report.evaluations,
@@ -198,11 +217,16 @@ fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
     ))
 }
 
-/// The error on the training rows; features have none, and it is not worth waiting for when the run was cancelled.
+/// The error on the training rows, for one class the part of them that lies outside; features have none, and it is not worth waiting for when
+/// the run was cancelled.
 fn training_error(fit: &Fit, data: &Dataset) -> Result<Option<f64>> {
     match fit.report.status {
         _ if fit.machine.decision == Decision::Features => Ok(None),
         Status::Cancelled => Ok(None),
+        _ if fit.machine.decision == Decision::Novelty => {
+            let Prediction::Classes { codes, .. } = fit.machine.predict(&data.points)? else { return Ok(None) };
+            Ok(Some(codes.iter().filter(|&&code| code == 0).count() as f64 / codes.len().max(1) as f64))
+        }
         _ => Ok(Some(fit.machine.score(data)?.loss())),
     }
 }
@@ -229,12 +253,18 @@ struct Trained {
     #[serde(skip_serializing_if = "Option::is_none")]
     c: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    nu: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    epsilon: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     lambda: Option<f64>,
     rows: usize,
     dim: usize,
     classes: Vec<String>,
     vectors: usize,
     objective: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dual_objective: Option<f64>,
     train_error: Option<f64>,
     iterations: u64,
     evaluations: u64,
@@ -262,7 +292,7 @@ struct Trained {
 impl Answer for Trained {
     fn text(&self) -> String {
         let mut settings = vec![format!("{}, {}", self.learner, self.kernel)];
-        let numbers = [("gamma", self.gamma), ("c", self.c), ("lambda", self.lambda)];
+        let numbers = [("gamma", self.gamma), ("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda)];
         settings.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
         settings.extend(self.penalty.iter().map(|penalty| format!("penalty {penalty}")));
         settings.extend(self.bias.iter().map(|bias| format!("bias {bias}")));
@@ -281,6 +311,7 @@ impl Answer for Trained {
         pairs.push(("objective", figure(self.objective)));
         match (self.train_error, self.classes.is_empty()) {
             (None, _) => {}
+            (Some(outside), _) if self.learner == "one-class" => pairs.push(("rows outside", percent(outside))),
             (Some(error), false) => pairs.push(("train error", percent(error))),
             (Some(mse), true) => pairs.push(("train mse", figure(mse))),
         }

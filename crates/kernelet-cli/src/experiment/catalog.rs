@@ -7,6 +7,7 @@ use crate::failure::{Failure, Result};
 /// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
 const BUILT_IN: &[(&str, &str)] = &[
     ("franc2003-table1-kfld", include_str!("../../../../experiments/franc2003-table1-kfld.toml")),
+    ("franc2003-table1-svm", include_str!("../../../../experiments/franc2003-table1-svm.toml")),
     ("generated-svm", include_str!("../../../../experiments/generated-svm.toml")),
     ("ida-svm", include_str!("../../../../experiments/ida-svm.toml")),
     ("wu2006-table1-rvm", include_str!("../../../../experiments/wu2006-table1-rvm.toml")),

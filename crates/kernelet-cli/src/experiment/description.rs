@@ -287,7 +287,7 @@ mod tests {
         let cases = [
             ("splits = 2", "splits = 0", "splits is 0, but must be between 1 and 10000"),
             ("splits = 2", "split = 2", "unknown field `split`"),
-            ("'svc'", "'ridge'", "method svm: the learner is \"ridge\", but must be svc, fisher"),
+            ("'svc'", "'ridge'", "method svm: the learner is \"ridge\", but must be svc, nu-svc"),
             ("'banana'", "'apple'", "set a: the generator is \"apple\", but must be one of banana,"),
             ("'banana'", "'sinc'", "set a: the generator sinc makes no classes"),
             ("test = 5\n", "", "set a: a generator needs the number of rows to train and to test on"),

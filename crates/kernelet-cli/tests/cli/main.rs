@@ -7,6 +7,7 @@ mod bad_models;
 mod demo;
 mod evaluate;
 mod export;
+mod family;
 mod fisher;
 mod inspect;
 #[cfg(unix)]

@@ -2,11 +2,15 @@
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
 mod calibrate;
+mod codes;
 mod fisher;
 mod gram;
 pub(crate) mod margin;
 mod multiclass;
 mod nadaraya_watson;
+mod nu_svc;
+mod nu_svr;
+mod one_class;
 mod parzen;
 mod pca;
 mod ridge;
@@ -14,18 +18,26 @@ mod rvm;
 mod scaled;
 mod scatter;
 pub mod smo;
+mod support;
 mod svc;
+mod svr;
+mod two_class;
 
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
+pub use codes::code_words;
 pub use fisher::{Fisher, Penalty};
 pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
+pub use nu_svc::NuSvc;
+pub use nu_svr::NuSvr;
+pub use one_class::OneClass;
 pub use parzen::Parzen;
 pub use pca::{Components, Pca};
 pub use ridge::Ridge;
 pub use rvm::Rvm;
 pub use scaled::{HowToScale, Scaled};
 pub use svc::Svc;
+pub use svr::Svr;
 
 use crate::{
     Result,
@@ -42,6 +54,12 @@ pub trait Learner: Send + Sync {
     fn check(&self) -> Result<()>;
     /// Learns from data. Cancelling returns the machine of the work so far.
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit>;
+    /// Learns from data, starting at an earlier machine of the same kind where the learner can: the support vector family takes the
+    /// coefficients of rows that are the earlier machine's vectors. The result is the same within the tolerance, sooner.
+    fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let _ = earlier;
+        self.learn(data, watch)
+    }
 }
 
 /// A machine and how it came about.

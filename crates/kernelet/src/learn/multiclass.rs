@@ -12,14 +12,20 @@ pub enum Multiclass {
     OneVsOne,
     /// One problem for each class against all others; the largest output wins.
     OneVsRest,
+    /// One problem for each column of an error-correcting code; the class whose word has the least hinge loss wins.
+    OutputCodes {
+        /// Seed of the code's draw, where there are more than five classes.
+        seed: u64,
+    },
 }
 
 impl Multiclass {
-    /// The form with this name.
+    /// The form with this name; codes get the seed 0.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "one-vs-one" => Some(Multiclass::OneVsOne),
             "one-vs-rest" => Some(Multiclass::OneVsRest),
+            "ecoc" => Some(Multiclass::OutputCodes { seed: 0 }),
             _ => None,
         }
     }

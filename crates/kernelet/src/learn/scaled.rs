@@ -3,6 +3,7 @@ use super::{Fit, Learner};
 use crate::{
     Result,
     data::{Dataset, Scale, Scaling},
+    machine::Machine,
     watch::Watch,
 };
 
@@ -43,10 +44,20 @@ impl Learner for Scaled {
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.run(data, |data| self.learner.learn(data, watch))
+    }
+
+    fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.run(data, |data| self.learner.learn_from(earlier, data, watch))
+    }
+}
+
+impl Scaled {
+    fn run(&self, data: &Dataset, learn: impl Fn(&Dataset) -> Result<Fit>) -> Result<Fit> {
         data.check()?;
-        let Some(scale) = self.how.scale_for(data)? else { return self.learner.learn(data, watch) };
+        let Some(scale) = self.how.scale_for(data)? else { return learn(data) };
         let scaled = Dataset { points: scale.apply(&data.points)?, ..data.clone() };
-        let mut fit = self.learner.learn(&scaled, watch)?;
+        let mut fit = learn(&scaled)?;
         fit.machine.scale = Some(scale);
         Ok(fit)
     }

@@ -1,8 +1,10 @@
 //! What the outputs of a machine mean.
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::Pairwise;
-use crate::data::Label;
+use crate::{Error, Result, data::Label};
 
 /// What the outputs mean, and how they become a prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +28,13 @@ pub enum Decision {
         /// The classes in order.
         labels: Vec<Label>,
     },
+    /// Output codes: the class whose word of signs s has the least hinge loss `sum_k max(0, 1 - s_k f_k)` wins, ties go to the lower class.
+    Codes {
+        /// The classes in order.
+        labels: Vec<Label>,
+        /// For each class one +1 or -1 for each output.
+        words: Vec<Vec<i8>>,
+    },
     /// One output: above zero the row is like the training rows, predicted as 1, else -1.
     Novelty,
     /// The outputs are predictions of real targets.
@@ -42,7 +51,7 @@ impl Decision {
     pub fn labels(&self) -> Vec<Label> {
         match self {
             Decision::Sign { negative, positive } => vec![negative.clone(), positive.clone()],
-            Decision::Votes { labels } | Decision::Largest { labels } => labels.clone(),
+            Decision::Votes { labels } | Decision::Largest { labels } | Decision::Codes { labels, .. } => labels.clone(),
             Decision::Novelty => vec![Label::new("-1"), Label::new("1")],
             Decision::Values | Decision::Ratio | Decision::Features => vec![],
         }
@@ -54,6 +63,7 @@ impl Decision {
             Decision::Sign { .. } | Decision::Novelty => Some(1),
             Decision::Votes { labels } => Some(labels.len() * labels.len().saturating_sub(1) / 2),
             Decision::Largest { labels } => Some(labels.len()),
+            Decision::Codes { words, .. } => Some(words.first().map_or(0, Vec::len)),
             Decision::Values | Decision::Ratio | Decision::Features => None,
         }
     }
@@ -68,7 +78,20 @@ impl Decision {
                 let (a, b) = Pairwise::pairs(labels.len()).nth(output)?;
                 if class == a || class == b { sign(class == a) } else { None }
             }
+            Decision::Codes { words, .. } => words.get(class).and_then(|word| word.get(output)).map(|&s| f64::from(s)),
             Decision::Values | Decision::Features | Decision::Ratio => None,
+        }
+    }
+
+    /// Checks that the words of a code fit its labels: one for each, all as long, of +1 and -1, no two the same.
+    pub fn check(&self) -> Result<()> {
+        let Decision::Codes { labels, words } = self else { return Ok(()) };
+        let length = words.first().map_or(0, Vec::len);
+        let good = words.iter().all(|word| word.len() == length && word.iter().all(|sign| [-1, 1].contains(sign)));
+        let distinct = words.iter().collect::<HashSet<_>>().len() == words.len();
+        match good && distinct && words.len() == labels.len() {
+            true => Ok(()),
+            false => Err(Error::data("the code words do not fit their classes: each needs its own word of 1 and -1, all as long")),
         }
     }
 
@@ -84,6 +107,10 @@ impl Decision {
                 first_largest(&votes)
             }
             Decision::Largest { .. } => first_largest(outputs),
+            Decision::Codes { words, .. } => {
+                let gain = |word: &Vec<i8>| -> f64 { word.iter().zip(outputs).map(|(&s, f)| (f64::from(s) * f - 1.0).min(0.0)).sum() };
+                first_largest(&words.iter().map(gain).collect::<Vec<_>>())
+            }
             Decision::Values | Decision::Ratio | Decision::Features => 0,
         }
     }
@@ -143,5 +170,19 @@ mod tests {
         assert_eq!(Decision::Ratio.numbers(&[1.0, 3.0, 2.0]), [0.5, 1.5]);
         assert_eq!(Decision::Values.numbers(&[1.0, 3.0, 2.0]), [1.0, 3.0, 2.0]);
         assert_eq!((largest.class(&[1.0, 2.0, 2.0]), largest.class(&[-1.0, -2.0, 0.0])), (1, 2));
+    }
+
+    #[test]
+    fn codes_are_decoded_by_hinge_loss() {
+        let words = vec![vec![1, 1, 1], vec![1, -1, -1], vec![-1, 1, -1]];
+        let codes = Decision::Codes { labels: labels(3), words: words.clone() };
+        assert!(codes.check().is_ok());
+        assert_eq!((codes.outputs(), codes.class(&[1.0, -1.0, -1.0]), codes.class(&[-2.0, 0.5, -0.1])), (Some(3), 1, 2));
+        // Hamming distance would be 1 for all three; the confident outputs decide. A margin beyond 1 earns nothing.
+        assert_eq!(codes.class(&[2.0, 0.9, -0.1]), 0);
+        assert_eq!((codes.class(&[0.0; 3]), codes.class(&[9.0, -1.5, 1.5])), (0, 0));
+        for bad in [vec![vec![1, 1, 1]; 3], vec![vec![1, 0, 1], words[1].clone(), words[2].clone()], words[..2].to_vec()] {
+            assert!(Decision::Codes { labels: labels(3), words: bad }.check().is_err());
+        }
     }
 }

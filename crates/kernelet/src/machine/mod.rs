@@ -58,6 +58,7 @@ impl Machine {
     /// Checks that the parts fit together and every number is finite. Files are read through this.
     pub fn check(&self) -> Result<()> {
         self.expansion.check()?;
+        self.decision.check()?;
         let same = |what, expected: usize, found: usize| match expected == found {
             true => Ok(()),
             false => Err(Error::Shape { what, expected, found }),

@@ -18,8 +18,8 @@ use crate::{
     machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
 };
 
-/// The version written, and the newest that is read.
-pub const VERSION: u32 = 1;
+/// The newest version that is read. Machines that version 1 can hold are written as version 1, so that older programs read them.
+pub const VERSION: u32 = 2;
 
 const FORMAT: &str = "kernelet-model";
 const SPARSE: [&str; 3] = ["vectors.starts", "vectors.columns", "vectors.values"];
@@ -88,11 +88,16 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
     Ok(machine)
 }
 
+/// The oldest version that can hold the machine: output codes came with version 2.
+fn version_for(machine: &Machine) -> u32 {
+    if matches!(machine.decision, Decision::Codes { .. }) { 2 } else { 1 }
+}
+
 fn describe(machine: &Machine) -> Result<Description> {
     let Expansion { kernel, vectors, coefficients } = &machine.expansion;
     Ok(Description {
         format: FORMAT.into(),
-        version: VERSION,
+        version: version_for(machine),
         program: concat!("kernelet ", env!("CARGO_PKG_VERSION")).into(),
         kernel: kernel.clone(),
         decision: machine.decision.clone(),
@@ -253,6 +258,21 @@ mod tests {
     }
 
     #[test]
+    fn output_codes_return_and_need_version_2() {
+        let mut machine = dense(Matrix::from_fn(2, 3, |i, j| 0.1 * i as f64 - j as f64));
+        let labels = ["a", "b", "c"].map(Label::new).to_vec();
+        machine.decision = Decision::Codes { labels, words: vec![vec![1, 1], vec![1, -1], vec![-1, 1]] };
+        let bytes = to_bytes(&machine).unwrap();
+        assert_eq!(from_bytes(&bytes, "m").unwrap(), machine);
+        edited(&bytes, |_, description| assert_eq!(description["version"], 2));
+        edited(&to_bytes(&full()).unwrap(), |_, description| assert_eq!(description["version"], 1));
+        for words in [json!([[1, 1], [1, 1], [-1, 1]]), json!([[1, 1], [1], [-1, 1]]), json!([[1, 1], [1, 0], [-1, 1]]), json!([])] {
+            let broken = edited(&bytes, |_, description| description["decision"]["words"] = words.clone());
+            assert!(from_bytes(&broken, "m").unwrap_err().to_string().contains("the code words do not fit their classes"));
+        }
+    }
+
+    #[test]
     fn a_machine_with_a_number_that_is_not_finite_is_not_written() {
         let parts: [&dyn Fn(&mut Machine); 4] = [
             &|m| m.offsets[0] = f64::NAN,
@@ -270,9 +290,9 @@ mod tests {
     #[test]
     fn a_newer_version_is_told_apart_from_a_broken_file() {
         let bytes = to_bytes(&full()).unwrap();
-        let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 2, "shape": "unheard of"}));
+        let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 3, "shape": "unheard of"}));
         let error = from_bytes(&newer, "m").unwrap_err();
-        assert!(matches!(error, Error::Version { found: 2, newest: 1, .. }), "{error}");
+        assert!(matches!(error, Error::Version { found: 3, newest: 2, .. }), "{error}");
         let far = edited(&bytes, |_, d| d["version"] = json!(u64::MAX));
         assert!(matches!(from_bytes(&far, "m"), Err(Error::Version { found: u32::MAX, .. })));
     }

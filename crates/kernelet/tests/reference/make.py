@@ -6,7 +6,7 @@
 The rows come from the library itself, through the example `dump`, so that both sides train on the same numbers. Each file holds
 one case: its settings, and what the peers found at the tolerances 1e-3 (`loose`) and 1e-6 (`tight`). Objectives are recomputed
 from the dual variables in double precision, 1/2 a'Qa - sum a, one for each two-class problem: the peers cache kernel values in
-single precision, and print an objective that carries its rounding.
+single precision, and print an objective that carries its rounding. `family/` holds the same for the other support vector learners.
 """
 import importlib.metadata
 import io
@@ -21,7 +21,7 @@ from sklearn.gaussian_process.kernels import Matern
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel, sigmoid_kernel
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import SVC
+from sklearn.svm import NuSVC, NuSVR, OneClassSVM, SVC, SVR
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[3]
@@ -55,6 +55,31 @@ RIDGES = [
     {"case": "ridge-linear", "kernel": {"name": "linear"}},
     {"case": "ridge-matern32", "kernel": {"name": "matern32", "gamma": 0.8}},
     {"case": "ridge-matern52", "kernel": {"name": "matern52", "gamma": 0.8}},
+]
+SINC = {"set": "sinc", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.5}}
+FAMILY = [
+    SINC | {"case": "svr", "learner": "svr", "c": 2.0, "epsilon": 0.05},
+    SINC | {"case": "svr-no-tube", "learner": "svr", "c": 0.3, "epsilon": 0.0},
+    SINC | {"case": "svr-weights", "learner": "svr", "c": 1.0, "epsilon": 0.1, "sample_weights": True},
+    SINC | {"case": "svr-gram", "learner": "svr", "c": 1.0, "epsilon": 0.1, "storage": "gram"},
+    SINC | {"case": "svr-polynomial", "learner": "svr", "c": 1.0, "epsilon": 0.1,
+            "kernel": {"name": "polynomial", "gamma": 0.1, "degree": 3, "coef0": 1.0}},
+    SINC | {"case": "nu-svr", "learner": "nu-svr", "c": 2.0, "nu": 0.3},
+    SINC | {"case": "nu-svr-weights", "learner": "nu-svr", "c": 1.0, "nu": 0.6, "sample_weights": True},
+    SINC | {"case": "nu-svr-gram", "learner": "nu-svr", "c": 5.0, "nu": 0.1, "storage": "gram"},
+    {"case": "one-class", "learner": "one-class", "set": "banana", "rows": 400, "kernel": GAUSSIAN | {"gamma": 1.0}, "nu": 0.1},
+    {"case": "one-class-weights", "learner": "one-class", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.4,
+     "sample_weights": True},
+    {"case": "one-class-gram", "learner": "one-class", "set": "ringnorm", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.05}, "nu": 0.7,
+     "storage": "gram"},
+    # Where nu n / 2 is a whole number a class may be left without a free variable, and its margin is any of an interval: avoid that.
+    {"case": "nu-svc", "learner": "nu-svc", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.41},
+    {"case": "nu-svc-one-vs-one", "learner": "nu-svc", "set": "waveform3", "rows": 450, "kernel": GAUSSIAN | {"gamma": 0.02},
+     "nu": 0.31},
+    {"case": "nu-svc-weights", "learner": "nu-svc", "set": "ripley", "rows": 250, "kernel": GAUSSIAN | {"gamma": 2.0}, "nu": 0.5,
+     "sample_weights": True},
+    {"case": "nu-svc-gram", "learner": "nu-svc", "set": "twonorm", "rows": 200, "kernel": GAUSSIAN | {"gamma": 0.05}, "nu": 0.235,
+     "storage": "gram"},
 ]
 SEED, TEST_SEED = 1, 2
 
@@ -201,8 +226,88 @@ def ridge(case):
     return result
 
 
-def write(result):
-    path = HERE / f"{result['case']}.json"
+def family_weights(case, rows):
+    """1/2, 1 and 3/2 in turns."""
+    return (1 + np.arange(rows) % 3) / 2 if case.get("sample_weights") else None
+
+
+def family_estimator(case, tolerance):
+    kernel = case["kernel"]
+    settings = {name: kernel[name] for name in ["gamma", "degree", "coef0"] if name in kernel}
+    settings["kernel"] = {"gaussian": "rbf", "polynomial": "poly"}[kernel["name"]]
+    if case.get("storage") == "gram":
+        settings = {"kernel": "precomputed"}
+    settings |= {"tol": tolerance, "cache_size": 500}
+    match case["learner"]:
+        case "svr":
+            return SVR(C=case["c"], epsilon=case["epsilon"], **settings)
+        case "nu-svr":
+            return NuSVR(C=case["c"], nu=case["nu"], **settings)
+        case "one-class":
+            return OneClassSVM(nu=case["nu"], **settings)
+        case "nu-svc":
+            return NuSVC(nu=case["nu"], decision_function_shape="ovo", **settings)
+
+
+def family_objective(case, model, k, y):
+    """The dual objective as LIBSVM has it, by the definition."""
+    if case["learner"] == "nu-svc":
+        starts = np.concatenate([[0], np.cumsum(model.n_support_)])
+        return sum(0.5 * beta @ k @ beta for beta in pair_columns(starts, model.dual_coef_))
+    beta = model.dual_coef_[0]
+    quadratic = 0.5 * beta @ k @ beta
+    if case["learner"] == "one-class":
+        return quadratic
+    return quadratic - y[model.support_] @ beta + case.get("epsilon", 0.0) * np.abs(beta).sum()
+
+
+def by_libsvm_family(case, train, y, test, tolerance):
+    """LIBSVM's own outputs: scikit-learn's copy of its code is older. None where LIBSVM has no weights, and for several classes, where
+    libsvm-official 3.37 crashes with nu."""
+    if case.get("sample_weights") or case["set"] == "waveform3":
+        return None
+    kernel = case["kernel"]
+    precomputed = case.get("storage") == "gram"
+    kinds = {"nu-svc": 1, "one-class": 2, "svr": 3, "nu-svr": 4}
+    options = f"-q -s {kinds[case['learner']]} -t {4 if precomputed else {'polynomial': 1, 'gaussian': 2}[kernel['name']]} -e {tolerance} -m 500"
+    for flag, name in [("-g", "gamma"), ("-d", "degree"), ("-r", "coef0")]:
+        options += f" {flag} {kernel[name]}" if name in kernel else ""
+    for flag, name in [("-c", "c"), ("-n", "nu"), ("-p", "epsilon")]:
+        options += f" {flag} {case[name]}" if name in case else ""
+    first = 0 if precomputed else 1
+    with_index = lambda rows: np.hstack([np.arange(1, len(rows) + 1)[:, None], rows]) if precomputed else rows
+    problem = svm.svm_problem(y, [dict(enumerate(row, first)) for row in with_index(train)], isKernel=precomputed)
+    model = svmutil.svm_train(problem, svm.svm_parameter(options))
+    rows = [dict(enumerate(row, first)) for row in with_index(test)]
+    _, _, values = svmutil.svm_predict([], rows, model, "-q")
+    return {"vectors": model.l, "decisions": np.round(values, 8).tolist(), "labels": model.get_labels()}
+
+
+def family(case):
+    x, y, test = rows_of(case)
+    result = dict(case, seed=SEED, test_seed=TEST_SEED, made_with=VERSIONS)
+    full = gram(case["kernel"], x, x)
+    train = x
+    if case.get("storage") == "gram":
+        full = train = given_gram(case["kernel"], x, x)
+        test = given_gram(case["kernel"], test, x)
+    for name, tolerance in [("loose", 1e-3), ("tight", 1e-6)]:
+        model = family_estimator(case, tolerance)
+        model.fit(train, y, sample_weight=family_weights(case, len(x)))
+        k = full[np.ix_(model.support_, model.support_)]
+        outputs = model.decision_function(test) if case["learner"] in ["nu-svc", "one-class"] else model.predict(test)
+        result[name] = {"tolerance": tolerance, "objective": family_objective(case, model, k, y), "vectors": len(model.support_),
+                        "decisions": np.round(outputs, 8).reshape(len(test), -1).tolist(),
+                        "libsvm": by_libsvm_family(case, train, y, test, tolerance)}
+    loose, tight = result["loose"], result["tight"]
+    apart = np.abs(np.array(loose["decisions"]) - np.array(tight["decisions"])).max()
+    print(f"{result['case']:18} objective {tight['objective']:.6f}, loose {loose['objective'] / tight['objective'] - 1:.1e}; "
+          f"{loose['vectors']}, {tight['vectors']} vectors; decisions {apart:.1e} apart")
+    return result
+
+
+def write(result, folder=HERE):
+    path = folder / f"{result['case']}.json"
     text = json.dumps(result, separators=(",", ":"))
     path.write_text(text.replace('},"', '},\n"').replace('"decisions":', '\n"decisions":').replace("],[", "],\n[") + "\n")
 
@@ -212,3 +317,6 @@ if __name__ == "__main__":
         write(classification(case))
     for case in RIDGES:
         write(ridge(case))
+    (HERE / "family").mkdir(exist_ok=True)
+    for case in FAMILY:
+        write(family(case), HERE / "family")

@@ -19,7 +19,7 @@ use crate::{
     Error, Result,
     data::{Classes, Dataset, stratified_folds},
     linalg::Matrix,
-    machine::{Calibration, Decision, Machine, Pairwise},
+    machine::{Calibration, Decision, Machine},
     watch::{Status, Watch},
 };
 
@@ -76,12 +76,22 @@ impl Learner for Calibrated {
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.run(data, || self.learner.learn(data, watch), watch)
+    }
+
+    fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.run(data, || self.learner.learn_from(earlier, data, watch), watch)
+    }
+}
+
+impl Calibrated {
+    fn run(&self, data: &Dataset, learn: impl Fn() -> Result<Fit>, watch: &Watch) -> Result<Fit> {
         self.check()?;
         data.check()?;
         let rows: Vec<usize> = (0..data.len()).filter(|&i| data.weight(i) > 0.0).collect();
         let counted = data.select(&rows);
         check_counts(counted.classes()?)?;
-        let mut fit = self.learner.learn(data, watch)?;
+        let mut fit = learn()?;
         check_rule(&fit.machine)?;
         if fit.report.status == Status::Cancelled {
             return Ok(fit);
@@ -95,9 +105,7 @@ impl Learner for Calibrated {
         }
         Ok(fit)
     }
-}
 
-impl Calibrated {
     /// For every row the outputs of a machine that has not seen it; None when cancelled.
     fn held_out_outputs(&self, machine: &Machine, data: &Dataset, watch: &Watch) -> Result<Option<Matrix>> {
         let folds = stratified_folds(&data.target, self.folds.min(data.len()), self.seed)?;
@@ -134,10 +142,9 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     let places = classes.places_in(&decision.labels());
     let row_class = |i: usize| places[classes.codes[i] as usize];
     let (mut a, mut b, mut curves) = (vec![], vec![], vec![]);
-    for (k, (positive, negative)) in sides(decision).into_iter().enumerate() {
-        let inside = |class: usize| class == positive || negative.is_none_or(|negative| class == negative);
-        let rows: Vec<(usize, bool)> =
-            (0..data.len()).filter_map(|i| row_class(i).filter(|&c| inside(c)).map(|c| (i, c == positive))).collect();
+    for k in 0..outputs.cols() {
+        let side = |i: usize| row_class(i).and_then(|class| decision.side(k, class));
+        let rows: Vec<(usize, bool)> = (0..data.len()).filter_map(|i| side(i).map(|side| (i, side > 0.0))).collect();
         let values: Vec<f64> = rows.iter().map(|&(i, _)| outputs.at(i, k)).collect();
         let sides: Vec<bool> = rows.iter().map(|&(_, side)| side).collect();
         let weights: Vec<f64> = rows.iter().map(|&(i, _)| data.weight(i)).collect();
@@ -159,25 +166,13 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     })
 }
 
-/// The positive class of each output, and the negative one where that is not all others.
-fn sides(decision: &Decision) -> Vec<(usize, Option<usize>)> {
-    match decision {
-        Decision::Sign { .. } => vec![(1, Some(0))],
-        Decision::Votes { labels } => Pairwise::pairs(labels.len()).map(|(a, b)| (a, Some(b))).collect(),
-        Decision::Largest { labels } => (0..labels.len()).map(|class| (class, None)).collect(),
-        _ => vec![],
-    }
-}
-
 fn check_rule(machine: &Machine) -> Result<()> {
-    match sides(&machine.decision).len() == machine.outputs() {
-        true => Ok(()),
-        false => Err(Error::Unsupported {
-            method: "calibration",
-            with: "a machine that predicts no classes".into(),
-            instead: "leave the probabilities out".into(),
-        }),
-    }
+    let (with, instead) = match machine.decision {
+        Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. } => return Ok(()),
+        Decision::Codes { .. } => ("output codes", "train one-vs-one or one-vs-rest"),
+        _ => ("a machine that predicts no classes", "leave the probabilities out"),
+    };
+    Err(Error::Unsupported { method: "calibration", with: with.into(), instead: instead.into() })
 }
 
 /// Every class needs a row to learn from and a row to calibrate on.

@@ -73,13 +73,7 @@ impl Cache {
     pub fn narrow(&mut self, keep: &[usize], width: usize) {
         let mut new_index = vec![NONE; self.slot_of.len()];
         keep.iter().enumerate().for_each(|(new, &old)| new_index[old] = new as u32);
-        // From oldest to newest, so that the order of use survives.
-        let mut by_age: Vec<u32> = vec![];
-        let mut at = self.previous[self.slots];
-        while at != self.slots as u32 {
-            by_age.push(at);
-            at = self.previous[at as usize];
-        }
+        let by_age = self.by_age();
         let mut new_slot = vec![NONE; self.row_in.len()];
         let mut row_in = vec![];
         for old in 0..self.row_in.len() {
@@ -106,6 +100,56 @@ impl Cache {
                 self.link_newest(new_slot[old as usize]);
             }
         }
+    }
+
+    /// Takes a narrowed cache back to `rows` rows of `width` numbers: the rows and columns it has belong to places `index` (ascending). Rows
+    /// that `wanted` does not name are dropped, and the oldest where there is not room for all. The other columns are left to the caller.
+    pub fn widen(&mut self, index: &[usize], rows: usize, width: usize, wanted: impl Fn(usize) -> bool) {
+        let room = (self.capacity / width.max(1)).clamp(2, rows.max(2));
+        let mut by_age = self.by_age();
+        by_age.retain(|&slot| wanted(index[self.row_in[slot as usize] as usize]));
+        by_age.drain(..by_age.len().saturating_sub(room));
+        let mut kept = by_age.clone();
+        kept.sort_unstable();
+        for (new, &old) in kept.iter().enumerate() {
+            let from = old as usize * self.width;
+            self.slab.copy_within(from..from + self.width, new * self.width);
+        }
+        self.slab.resize(kept.len() * width, 0.0);
+        // From the end, so that no number is written over before it has moved: every place lies at or behind the one it comes from.
+        for slot in (0..kept.len()).rev() {
+            for (column, &place) in index.iter().enumerate().rev() {
+                self.slab[slot * width + place] = self.slab[slot * self.width + column];
+            }
+            self.slab[slot * width + rows..(slot + 1) * width].fill(0.0);
+        }
+        self.row_in = kept.iter().map(|&old| index[self.row_in[old as usize] as usize] as u32).collect();
+        self.slot_of = vec![NONE; rows];
+        self.row_in.iter().enumerate().for_each(|(slot, &row)| self.slot_of[row as usize] = slot as u32);
+        self.width = width;
+        self.set_slots(room);
+        for old in by_age {
+            if let Ok(slot) = kept.binary_search(&old) {
+                self.link_newest(slot as u32);
+            }
+        }
+    }
+
+    /// Row `i` where it is there; its age stays.
+    pub fn find(&mut self, i: usize) -> Option<&mut [f32]> {
+        let slot = self.slot_of[i];
+        (slot != NONE).then(|| &mut self.slab[slot as usize * self.width..(slot as usize + 1) * self.width])
+    }
+
+    /// The slots in use, oldest first.
+    fn by_age(&self) -> Vec<u32> {
+        let mut slots = vec![];
+        let mut at = self.previous[self.slots];
+        while at != self.slots as u32 {
+            slots.push(at);
+            at = self.previous[at as usize];
+        }
+        slots
     }
 
     fn set_slots(&mut self, slots: usize) {
@@ -164,5 +208,28 @@ mod tests {
         assert!(filled.is_empty());
         fetch(&mut cache, 1, &mut filled);
         assert_eq!(filled, [1]);
+    }
+
+    #[test]
+    fn widening_puts_rows_and_columns_back_and_drops_the_oldest() {
+        let (mut cache, mut filled) = (Cache::new(6, 6, 3 * 6 * 4), vec![]);
+        for i in [5, 1, 2] {
+            fetch(&mut cache, i, &mut filled);
+        }
+        cache.narrow(&[1, 2, 4, 5], 4);
+        fetch(&mut cache, 2, &mut filled);
+        fetch(&mut cache, 1, &mut filled);
+        filled.clear();
+        // Rows in order of age: 5, 4 (new, in the narrow columns), 2 is unwanted, 1 is newest.
+        cache.widen(&[1, 2, 4, 5], 6, 6, |i| i != 2);
+        let row = cache.find(5).unwrap();
+        assert_eq!([row[1], row[2], row[4], row[5]], [501.0, 502.0, 504.0, 505.0]);
+        let row = cache.find(1).unwrap();
+        assert_eq!([row[1], row[2], row[4], row[5]], [101.0, 102.0, 104.0, 105.0]);
+        assert!(cache.find(2).is_none() && cache.find(0).is_none());
+        for i in [4, 5, 0, 1] {
+            fetch(&mut cache, i, &mut filled);
+        }
+        assert_eq!(filled, [0, 1], "row 1 was the oldest of three when row 0 came");
     }
 }

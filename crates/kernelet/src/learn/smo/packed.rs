@@ -1,4 +1,6 @@
 //! Dense points packed so that a kernel row is a run of multiply-adds.
+use std::sync::Arc;
+
 use rayon::prelude::*;
 
 use super::{RowSource, scan::LANES};
@@ -50,14 +52,20 @@ impl<'a> Centred<'a> {
 }
 
 /// Dense points in panels of [`LANES`] rows, feature by feature, so that a kernel row is a run of multiply-adds.
+struct Panels<R> {
+    len: usize,
+    dim: usize,
+    values: Vec<R>,
+    /// |x|^2 of every point, less the common centre.
+    norms: Vec<R>,
+}
+
+/// Kernel rows of packed points: of all points, in the columns of some.
 pub(super) struct Packed<R> {
     kernel: Kernel,
     argument: Argument,
-    len: usize,
-    dim: usize,
-    panels: Vec<R>,
-    /// |x|^2 of every row, less the common centre.
-    norms: Vec<R>,
+    all: Arc<Panels<R>>,
+    columns: Arc<Panels<R>>,
 }
 
 /// What the packed rows need of a number type.
@@ -91,28 +99,26 @@ impl PanelReal for f64 {
     }
 }
 
-impl<R: PanelReal> Packed<R> {
-    /// Packs the points.
-    pub fn new(kernel: &Kernel, centred: &Centred) -> Self {
+impl<R: PanelReal> Panels<R> {
+    fn empty(len: usize, dim: usize) -> Self {
+        let padded = len.next_multiple_of(LANES);
+        Panels { len, dim, values: vec![R::default(); padded * dim], norms: vec![R::default(); padded] }
+    }
+
+    fn new(centred: &Centred) -> Self {
         let dim = centred.centre.len();
-        let mut packed = Packed::empty(kernel, centred.norms.len(), dim);
+        let mut panels = Panels::empty(centred.norms.len(), dim);
         let mut rows = vec![0.0; LANES * dim];
-        for first in (0..packed.len).step_by(LANES) {
-            let count = LANES.min(packed.len - first);
+        for first in (0..panels.len).step_by(LANES) {
+            let count = LANES.min(panels.len - first);
             centred.copy_rows(first..first + count, &mut rows[..count * dim]);
-            let panel = &mut packed.panels[first * dim..(first + LANES) * dim];
+            let panel = &mut panels.values[first * dim..(first + LANES) * dim];
             for (lane, row) in rows[..count * dim].chunks_exact(dim.max(1)).enumerate() {
                 row.iter().enumerate().for_each(|(k, v)| panel[k * LANES + lane] = R::from_f64(*v));
             }
         }
-        packed.norms.iter_mut().zip(&centred.norms).for_each(|(to, from)| *to = R::from_f64(*from));
-        packed
-    }
-
-    fn empty(kernel: &Kernel, len: usize, dim: usize) -> Self {
-        let padded = len.next_multiple_of(LANES);
-        let argument = kernel.profile().argument();
-        Packed { kernel: kernel.clone(), argument, len, dim, panels: vec![R::default(); padded * dim], norms: vec![R::default(); padded] }
+        panels.norms.iter_mut().zip(&centred.norms).for_each(|(to, from)| *to = R::from_f64(*from));
+        panels
     }
 
     fn place(&self, i: usize, k: usize) -> usize {
@@ -120,13 +126,33 @@ impl<R: PanelReal> Packed<R> {
     }
 
     fn point(&self, i: usize) -> Vec<R> {
-        (0..self.dim).map(|k| self.panels[self.place(i, k)]).collect()
+        (0..self.dim).map(|k| self.values[self.place(i, k)]).collect()
+    }
+
+    fn select(&self, keep: &[usize]) -> Self {
+        let mut panels = Panels::empty(keep.len(), self.dim);
+        for (new, &old) in keep.iter().enumerate() {
+            panels.norms[new] = self.norms[old];
+            for k in 0..self.dim {
+                let place = panels.place(new, k);
+                panels.values[place] = self.values[self.place(old, k)];
+            }
+        }
+        panels
+    }
+}
+
+impl<R: PanelReal> Packed<R> {
+    /// Packs the points.
+    pub fn new(kernel: &Kernel, centred: &Centred) -> Self {
+        let all = Arc::new(Panels::new(centred));
+        Packed { kernel: kernel.clone(), argument: kernel.profile().argument(), columns: all.clone(), all }
     }
 
     /// Row `x` of the kernel matrix for the panels from `first` on.
     fn fill(&self, x: &[R], norm: R, first: usize, out: &mut [f32]) {
-        let panels = &self.panels[first * self.dim * LANES..];
-        let norms = &self.norms[first * LANES..];
+        let panels = &self.columns.values[first * self.columns.dim * LANES..];
+        let norms = &self.columns.norms[first * LANES..];
         match &self.kernel {
             Kernel::Gaussian(g) => simd::run(GaussianRow { x, norm, gamma: R::from_f64(g.gamma), panels, norms, out }),
             _ => {
@@ -140,55 +166,53 @@ impl<R: PanelReal> Packed<R> {
 /// Panels in one unit of work of a parallel row or combination.
 pub(super) const GROUP: usize = 16;
 
+/// Numbers of packed points that stay in the processor's cache while several rows use them.
+const PANEL_NUMBERS: usize = 1 << 15;
+
 /// Multiply-adds above which a row is worth sharing among threads.
 const WORTH_SHARING: usize = 1 << 20;
 
 impl<R: PanelReal> RowSource for Packed<R> {
     fn len(&self) -> usize {
-        self.len
+        self.columns.len
     }
 
     fn diagonal(&self) -> Vec<f64> {
         let profile = self.kernel.profile();
         let argument = |norm: &R| if self.argument == Argument::SquaredDistance { 0.0 } else { norm.to_f64() };
-        self.norms[..self.len].iter().map(|norm| profile.value(argument(norm))).collect()
+        self.columns.norms[..self.len()].iter().map(|norm| profile.value(argument(norm))).collect()
     }
 
-    fn row(&self, i: usize, out: &mut [f32]) {
-        let (x, norm) = (self.point(i), self.norms[i]);
-        let out = &mut out[..self.norms.len()];
-        if self.panels.len() < WORTH_SHARING || rayon::current_num_threads() == 1 {
+    fn row(&self, i: usize, out: &mut [f32]) -> u64 {
+        let (x, norm) = (self.all.point(i), self.all.norms[i]);
+        let out = &mut out[..self.columns.norms.len()];
+        if self.columns.values.len() < WORTH_SHARING || rayon::current_num_threads() == 1 {
             self.fill(&x, norm, 0, out);
         } else {
             out.par_chunks_mut(GROUP * LANES).enumerate().for_each(|(g, out)| self.fill(&x, norm, g * GROUP, out));
         }
-        out[self.len..].fill(0.0);
+        out[self.len()..].fill(0.0);
+        self.len() as u64
     }
 
-    fn combine(&self, beta: &[(usize, f64)]) -> Vec<f64> {
-        let points: Vec<Vec<R>> = beta.iter().map(|&(i, _)| self.point(i)).collect();
-        let mut out = vec![0.0; self.norms.len()];
-        out.par_chunks_mut(LANES).enumerate().for_each(|(panel, out)| {
-            let mut row = [0f32; LANES];
-            for (x, &(i, weight)) in points.iter().zip(beta) {
-                self.fill(x, self.norms[i], panel, &mut row);
-                out.iter_mut().zip(&row).for_each(|(sum, &k)| *sum += weight * f64::from(k));
-            }
-        });
-        out.truncate(self.len);
-        out
-    }
-
-    fn subset(&self, keep: &[usize]) -> Box<dyn RowSource> {
-        let mut packed = Packed::<R>::empty(&self.kernel, keep.len(), self.dim);
-        for (new, &old) in keep.iter().enumerate() {
-            packed.norms[new] = self.norms[old];
-            for k in 0..self.dim {
-                let place = packed.place(new, k);
-                packed.panels[place] = self.panels[self.place(old, k)];
+    /// Panel by panel for all rows, so that points that do not fit the processor's cache are fetched once for all of them.
+    fn block(&self, rows: &[usize], out: &mut [f32]) -> u64 {
+        let panels = (PANEL_NUMBERS / (LANES * self.columns.dim.max(1))).max(1);
+        let width = out.len() / rows.len().max(1);
+        let points: Vec<Vec<R>> = rows.iter().map(|&i| self.all.point(i)).collect();
+        for first in (0..self.columns.norms.len() / LANES).step_by(panels) {
+            let end = self.columns.norms.len().min((first + panels) * LANES);
+            for ((x, &i), out) in points.iter().zip(rows).zip(out.chunks_exact_mut(width)) {
+                self.fill(x, self.all.norms[i], first, &mut out[first * LANES..end]);
             }
         }
-        Box::new(packed)
+        out.chunks_exact_mut(width.max(1)).for_each(|out| out[self.len()..].fill(0.0));
+        (self.len() * rows.len()) as u64
+    }
+
+    fn columns(&self, keep: &[usize]) -> Box<dyn RowSource> {
+        let columns = Arc::new(self.columns.select(keep));
+        Box::new(Packed { kernel: self.kernel.clone(), argument: self.argument, all: self.all.clone(), columns })
     }
 }
 

@@ -1,59 +1,25 @@
 //! The solver's loop: choose two variables, move them, shrink the problem now and then.
+use rayon::prelude::*;
+
 use super::{
-    RowSource,
+    Parts, Problem, RowSource, Settings, Solution,
     cache::Cache,
+    problem::Group,
     scan::{self, Ends, LANES, LEAST_CURVATURE, Masks},
 };
 use crate::watch::{Status, Watch};
-
-/// The problem: minimise `1/2 a'Qa + linear'a` over `0 <= a <= upper` with `signs'a` held at its value at `start`.
-#[derive(Clone, Debug)]
-pub struct Problem {
-    /// y, one +1 or -1 for each variable.
-    pub signs: Vec<f64>,
-    /// p.
-    pub linear: Vec<f64>,
-    /// The largest value of each variable.
-    pub upper: Vec<f64>,
-    /// Where to start; all zeros when None.
-    pub start: Option<Vec<f64>>,
-}
-
-/// How to solve it.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings {
-    /// Stop when no pair violates the optimality conditions by more than this.
-    pub tolerance: f64,
-    /// Stop after this many steps.
-    pub max_iterations: u64,
-    /// Bytes for cached kernel rows.
-    pub cache_bytes: usize,
-    /// Leave variables alone that look settled at a bound.
-    pub shrinking: bool,
-}
-
-/// What the solver found.
-#[derive(Clone, Debug)]
-pub struct Solution {
-    /// a.
-    pub variables: Vec<f64>,
-    /// v, see the module's page: `b` at free variables.
-    pub v: Vec<f64>,
-    /// The offset b.
-    pub offset: f64,
-    /// The value of the minimised function.
-    pub objective: f64,
-    /// Steps made.
-    pub iterations: u64,
-    /// How it ended.
-    pub status: Status,
-}
 
 /// Steps between two looks at the clock, the watch and the shrinking rule.
 const PERIOD: u64 = 1000;
 
 /// The active problem is rebuilt when at most this part of it is still active.
 const WORTH_SHRINKING: f64 = 0.9;
+
+/// Kernel rows computed side by side when v is computed afresh.
+const BLOCK: usize = 64;
+
+/// How many of them one thread computes together.
+const SHARE: usize = 8;
 
 /// Solves the problem.
 pub fn solve(problem: &Problem, rows: &dyn RowSource, settings: &Settings, watch: &Watch) -> Solution {
@@ -65,7 +31,7 @@ struct Run<'a> {
     settings: &'a Settings,
     watch: &'a Watch<'a>,
     all: &'a dyn RowSource,
-    a: Vec<f64>,
+    parts: Parts,
     active: Active,
     iterations: u64,
     /// The first reconstruction comes early, at ten times the tolerance, to take back wrong decisions of the shrinking rule.
@@ -76,21 +42,23 @@ struct Run<'a> {
 struct Active {
     /// The active variables, ascending.
     index: Vec<usize>,
-    /// Rows of the active variables; None while all are active.
+    /// Kernel rows in the active columns; None while all are active.
     rows: Option<Box<dyn RowSource>>,
     v: Vec<f64>,
-    masks: Masks,
+    /// One for each sum that is held.
+    masks: Vec<Masks>,
+    ends: Vec<Ends>,
     diagonal: Vec<f32>,
     cache: Cache,
-    ends: Ends,
 }
 
 impl<'a> Run<'a> {
     fn new(problem: &'a Problem, rows: &'a dyn RowSource, settings: &'a Settings, watch: &'a Watch<'a>) -> Self {
         let n = rows.len();
-        let a = problem.start.clone().unwrap_or_else(|| vec![0.0; n]);
-        let mut run =
-            Run { problem, settings, watch, all: rows, a, active: Active::none(), iterations: 0, checked_early: !settings.shrinking };
+        let parts = problem.start.clone().unwrap_or_else(|| Parts { positive: vec![0.0; n], negative: vec![0.0; n] });
+        let cache = Cache::new(n, n.next_multiple_of(LANES), settings.cache_bytes);
+        let active = Active { index: vec![], rows: None, v: vec![], masks: vec![], ends: vec![], diagonal: vec![], cache };
+        let mut run = Run { problem, settings, watch, all: rows, parts, active, iterations: 0, checked_early: !settings.shrinking };
         run.activate_all();
         run
     }
@@ -100,14 +68,16 @@ impl<'a> Run<'a> {
         if self.active.index.len() < self.all.len() {
             self.activate_all();
         }
-        let v = &self.active.v;
-        let terms = self.a.iter().zip(&self.problem.signs).zip(&self.problem.linear).zip(v);
-        let objective = terms.map(|(((a, y), p), v)| 0.5 * a * (p - y * v)).sum();
+        let n = self.all.len();
+        let levels: Vec<f64> = (0..self.problem.groups()).map(|group| self.level(group)).collect();
+        let (first, last) = (levels[0], levels[levels.len() - 1]);
+        let v = self.active.v[..n].to_vec();
         Solution {
-            offset: self.offset(),
-            objective,
-            v: v[..self.all.len()].to_vec(),
-            variables: self.a,
+            offset: 0.5 * (first + last),
+            spread: 0.5 * (first - last),
+            objective: self.problem.objective(&self.parts, &v),
+            coefficients: (0..n).map(|i| self.parts.at(i)).collect(),
+            v,
             iterations: self.iterations,
             status,
         }
@@ -117,7 +87,7 @@ impl<'a> Run<'a> {
         let n = self.all.len() as u64;
         let mut next_look = n.min(PERIOD);
         loop {
-            let gap = self.active.ends.gap();
+            let gap = self.gap();
             let shrunk = self.active.index.len() < self.all.len();
             if gap <= self.settings.tolerance || (!self.checked_early && gap <= 10.0 * self.settings.tolerance) {
                 self.checked_early = true;
@@ -126,7 +96,7 @@ impl<'a> Run<'a> {
                     false if gap <= self.settings.tolerance => return Status::Converged,
                     false => {}
                 }
-                if self.active.ends.gap() <= self.settings.tolerance {
+                if self.gap() <= self.settings.tolerance {
                     return Status::Converged;
                 }
                 next_look = self.iterations + 1;
@@ -150,68 +120,106 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Moves the best pair; false when there is none.
+    /// How far the point is from optimal: the largest gap of all groups.
+    fn gap(&self) -> f64 {
+        self.active.ends.iter().fold(f64::NEG_INFINITY, |gap, ends| gap.max(ends.gap()))
+    }
+
+    /// Moves the best pair of the group with the largest gap; false when there is none.
     fn step(&mut self) -> bool {
         let active = &mut self.active;
+        let group = if active.ends.len() > 1 && active.ends[1].gap() > active.ends[0].gap() { 1 } else { 0 };
         let rows: &dyn RowSource = active.rows.as_deref().unwrap_or(self.all);
-        let (watch, columns) = (self.watch, active.index.len() as u64);
-        let fetch = |cache: &mut Cache, i: usize| {
-            cache.fetch(i, |out| {
-                rows.row(i, out);
-                watch.evaluated(columns);
-            })
-        };
-        let i = active.ends.top;
+        let (watch, index) = (self.watch, &active.index);
+        let fetch = |cache: &mut Cache, t: usize| cache.fetch(t, |out| watch.evaluated(rows.row(index[t], out)));
+        let (ends, masks) = (active.ends[group], &active.masks[group]);
+        let i = ends.top;
         let slot_i = fetch(&mut active.cache, i);
         let row_i = active.cache.row(slot_i);
-        let Some(j) = scan::partner(&active.v, &active.masks, &active.diagonal, row_i, active.ends.top_v, active.diagonal[i]) else {
+        let Some(j) = scan::partner(&active.v, masks, &active.diagonal, row_i, ends.top_v, active.diagonal[i]) else {
             return false;
         };
         let curvature = (active.diagonal[i] + active.diagonal[j] - 2.0 * row_i[j]).max(LEAST_CURVATURE);
         let slot_j = fetch(&mut active.cache, j);
-        let step =
-            self.problem.move_pair(&mut self.a, (active.index[i], active.index[j]), (active.v[i] - active.v[j]) / f64::from(curvature));
-        for k in [i, j] {
-            active.masks.set(k, active.index[k], self.problem, &self.a);
+        let descent = ends.top_v - (active.v[j] + f64::from(masks.low[j]));
+        let pair = (index[i], index[j]);
+        let step = self.problem.move_pair(&mut self.parts, group, pair, descent / f64::from(curvature));
+        let mut step_left = step;
+        for (group, (masks, ends)) in active.masks.iter_mut().zip(&mut active.ends).enumerate() {
+            masks.set(i, pair.0, self.problem, &self.parts, group);
+            masks.set(j, pair.1, self.problem, &self.parts, group);
+            *ends = scan::update(&mut active.v, masks, active.cache.row(slot_i), active.cache.row(slot_j), step_left);
+            step_left = 0.0;
         }
-        active.ends = scan::update(&mut active.v, &active.masks, active.cache.row(slot_i), active.cache.row(slot_j), step);
         self.iterations += 1;
         true
     }
 
-    /// Makes all variables active, with v computed afresh.
+    /// Makes all variables active. Those that return have their v computed afresh; the cached rows of coefficients that are not zero get
+    /// back the columns they lost.
     fn activate_all(&mut self) {
-        let beta: Vec<(usize, f64)> =
-            (0..self.a.len()).filter(|&i| self.a[i] != 0.0).map(|i| (i, self.problem.signs[i] * self.a[i])).collect();
-        let n = self.all.len();
+        let (n, old) = (self.all.len(), &mut self.active);
+        let mut is_active = vec![false; n];
+        old.index.iter().for_each(|&i| is_active[i] = true);
+        let back: Vec<usize> = (0..n).filter(|&i| !is_active[i]).collect();
+        let parts = &self.parts;
+        let used: Vec<usize> = (0..n).filter(|&i| parts.at(i) != 0.0).collect();
+        if !old.index.is_empty() {
+            old.cache.widen(&old.index, n, n.next_multiple_of(LANES), |i| parts.at(i) != 0.0);
+        }
         let mut v = vec![0.0; n];
-        if !beta.is_empty() {
-            v = self.all.combine(&beta);
-            self.watch.evaluated((n * beta.len()) as u64);
-        }
-        for i in 0..n {
-            v[i] = -self.problem.signs[i] * self.problem.linear[i] - v[i];
-        }
-        let width = n.next_multiple_of(LANES);
-        let cache = match self.active.rows.is_none() && self.active.index.len() == n {
-            true => std::mem::replace(&mut self.active.cache, Cache::new(0, 0, 0)),
-            false => Cache::new(n, width, self.settings.cache_bytes),
-        };
+        old.index.iter().zip(&old.v).for_each(|(&i, &value)| v[i] = value);
+        let fresh = self.fresh(&back, &used);
+        back.iter().zip(fresh).for_each(|(&i, value)| v[i] = value);
         let diagonal = self.all.diagonal().iter().map(|&d| d as f32).collect();
-        self.active = Active { index: (0..n).collect(), rows: None, v, masks: Masks::default(), diagonal, cache, ends: Ends::unknown() };
+        let active = &mut self.active;
+        (active.index, active.rows, active.v, active.diagonal) = ((0..n).collect(), None, v, diagonal);
         self.refresh();
+    }
+
+    /// v of the variables `back` from the coefficients `used`, whose kernel values in these columns go to the cache where their rows are.
+    fn fresh(&mut self, back: &[usize], used: &[usize]) -> Vec<f64> {
+        let n = self.all.len();
+        let part = if back.len() < n { Some(self.all.columns(back)) } else { None };
+        let rows = part.as_deref().unwrap_or(self.all);
+        let width = back.len().next_multiple_of(LANES);
+        let mut v: Vec<f64> = back.iter().map(|&i| self.problem.targets[i]).collect();
+        let mut values = vec![0f32; width * BLOCK.min(used.len())];
+        for block in used.chunks(BLOCK) {
+            let share = |(values, block): (&mut [f32], &[usize])| rows.block(block, &mut values[..block.len() * width]);
+            let made: u64 = values.par_chunks_mut(SHARE * width.max(1)).zip(block.par_chunks(SHARE)).map(share).sum();
+            self.watch.evaluated(made);
+            let parts = &self.parts;
+            v.par_chunks_mut(16 * LANES).enumerate().for_each(|(c, v)| {
+                for (row, &i) in values.chunks_exact(width).zip(block) {
+                    let b = parts.at(i);
+                    v.iter_mut().zip(&row[c * 16 * LANES..]).for_each(|(v, &k)| *v -= b * f64::from(k));
+                }
+            });
+            for (row, &i) in values.chunks_exact(width).zip(block) {
+                match (self.active.cache.find(i), back.len() == n) {
+                    (Some(cached), _) => back.iter().zip(row).for_each(|(&column, &k)| cached[column] = k),
+                    (None, true) => drop(self.active.cache.fetch(i, |cached| cached.copy_from_slice(row))),
+                    (None, false) => {}
+                }
+            }
+        }
+        v
     }
 
     /// Leaves out the variables at a bound that the ends of v no longer reach.
     fn shrink(&mut self) {
         let Active { v, masks, ends, .. } = &self.active;
-        let settled = |t: usize| (masks.low[t] != 0.0 && v[t] < ends.bottom_v) || (masks.up[t] != 0.0 && v[t] > ends.top_v);
+        let settled = |t: usize| {
+            let mut groups = masks.iter().zip(ends);
+            groups.all(|(masks, ends)| v[t] + f64::from(masks.up[t]) < ends.bottom_v && v[t] + f64::from(masks.low[t]) > ends.top_v)
+        };
         let keep: Vec<usize> = (0..self.active.index.len()).filter(|&t| !settled(t)).collect();
         if keep.len() < 2 || keep.len() as f64 > WORTH_SHRINKING * self.active.index.len() as f64 {
             return;
         }
         let active = &mut self.active;
-        active.rows = Some(active.rows.as_deref().unwrap_or(self.all).subset(&keep));
+        active.rows = Some(active.rows.as_deref().unwrap_or(self.all).columns(&keep));
         active.cache.narrow(&keep, keep.len().next_multiple_of(LANES));
         active.index = keep.iter().map(|&t| active.index[t]).collect();
         active.v = keep.iter().map(|&t| active.v[t]).collect();
@@ -225,23 +233,26 @@ impl<'a> Run<'a> {
         let width = active.index.len().next_multiple_of(LANES);
         active.v.resize(width, 0.0);
         active.diagonal.resize(width, 1.0);
-        active.masks = Masks { up: vec![f32::NEG_INFINITY; width], low: vec![f32::INFINITY; width] };
-        for (t, &i) in active.index.iter().enumerate() {
-            active.masks.set(t, i, self.problem, &self.a);
-        }
         let zeros = vec![0.0; width];
-        active.ends = scan::update(&mut active.v, &active.masks, &zeros, &zeros, 0.0);
+        (active.masks, active.ends) = (vec![], vec![]);
+        for group in 0..self.problem.groups() {
+            let mut masks = Masks { up: vec![f32::NEG_INFINITY; width], low: vec![f32::INFINITY; width] };
+            active.index.iter().enumerate().for_each(|(t, &i)| masks.set(t, i, self.problem, &self.parts, group));
+            active.ends.push(scan::update(&mut active.v, &masks, &zeros, &zeros, 0.0));
+            active.masks.push(masks);
+        }
     }
 
-    /// The mean of v over the free variables, else the middle between its ends.
-    fn offset(&self) -> f64 {
-        let free = |i: &usize| self.a[*i] > 0.0 && self.a[*i] < self.problem.upper[*i];
-        let (mut sum, mut count) = (0.0, 0);
-        for i in (0..self.a.len()).filter(free) {
-            sum += self.active.v[i];
-            count += 1;
+    /// The level of a group: the mean of v over its free variables, else the middle between its ends.
+    fn level(&self, group: Group) -> f64 {
+        let (mut sum, mut count) = (0.0, 0u32);
+        for i in 0..self.all.len() {
+            if let Some(level) = self.problem.free_level(&self.parts, group, i, self.active.v[i]) {
+                sum += level;
+                count += 1;
+            }
         }
-        let Ends { top_v, bottom_v, .. } = self.active.ends;
+        let Ends { top_v, bottom_v, .. } = self.active.ends[group];
         match (count, top_v.is_finite(), bottom_v.is_finite()) {
             (1.., _, _) => sum / f64::from(count),
             (_, true, true) => 0.5 * (top_v + bottom_v),
@@ -252,45 +263,13 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Active {
-    fn none() -> Self {
-        let cache = Cache::new(0, 0, 0);
-        Active { index: vec![], rows: None, v: vec![], masks: Masks::default(), diagonal: vec![], cache, ends: Ends::unknown() }
-    }
-}
-
-impl Ends {
-    fn unknown() -> Self {
-        Ends { top: 0, top_v: f64::NEG_INFINITY, bottom_v: f64::INFINITY }
-    }
-}
-
 impl Masks {
-    /// Notes which way variable `i`, at place `t`, may move.
-    fn set(&mut self, t: usize, i: usize, problem: &Problem, a: &[f64]) {
-        let (below, above) = (a[i] < problem.upper[i], a[i] > 0.0);
-        let (rise, fall) = if problem.signs[i] > 0.0 { (below, above) } else { (above, below) };
-        self.up[t] = if rise { 0.0 } else { f32::NEG_INFINITY };
-        self.low[t] = if fall { 0.0 } else { f32::INFINITY };
-    }
-}
-
-impl Problem {
-    /// Raises beta_i and lowers beta_j by `wish` or as far as the bounds allow; a variable that reaches a bound is set to it exactly.
-    fn move_pair(&self, a: &mut [f64], (i, j): (usize, usize), wish: f64) -> f64 {
-        let room = |k: usize, rise: bool| if (self.signs[k] > 0.0) == rise { self.upper[k] - a[k] } else { a[k] };
-        let (room_i, room_j) = (room(i, true), room(j, false));
-        let step = wish.min(room_i).min(room_j);
-        for (k, rise, room) in [(i, true, room_i), (j, false, room_j)] {
-            let grows = (self.signs[k] > 0.0) == rise;
-            a[k] = match (grows, step >= room) {
-                (true, true) => self.upper[k],
-                (false, true) => 0.0,
-                (true, false) => a[k] + step,
-                (false, false) => a[k] - step,
-            };
-        }
-        step
+    /// Notes which way variable `i`, at place `t`, may move within a group.
+    fn set(&mut self, t: usize, i: usize, problem: &Problem, parts: &Parts, group: Group) {
+        let (rise, up) = problem.rise(parts, group, i);
+        let (fall, low) = problem.fall(parts, group, i);
+        self.up[t] = if rise > 0.0 { up as f32 } else { f32::NEG_INFINITY };
+        self.low[t] = if fall > 0.0 { low as f32 } else { f32::INFINITY };
     }
 }
 
@@ -299,12 +278,16 @@ mod tests {
     use super::*;
     use crate::{data::Points, kernel::Kernel, learn::smo::rows::rows_of, linalg::Matrix};
 
+    fn classification(signs: &[f64], c: f64) -> Problem {
+        let bound = |sign: f64| signs.iter().map(|&y| if y == sign { y * c } else { 0.0 }).collect();
+        Problem { targets: signs.to_vec(), lower: bound(-1.0), upper: bound(1.0), ..Problem::default() }
+    }
+
     fn noisy(n: usize) -> (Points, Problem) {
         let x = Matrix::from_fn(n, 3, |i, j| ((i * 13 + j * 101) as f64 * 1.37).sin());
         let signs: Vec<f64> =
             (0..n).map(|i| if x.at(i, 0) * x.at(i, 1) + 0.3 * ((i * 7) as f64).cos() > 0.0 { 1.0 } else { -1.0 }).collect();
-        let problem = Problem { signs, linear: vec![-1.0; n], upper: vec![5.0; n], start: None };
-        (x.into(), problem)
+        (x.into(), classification(&signs, 5.0))
     }
 
     fn settings(shrinking: bool) -> Settings {
@@ -313,21 +296,21 @@ mod tests {
 
     /// The optimality conditions and the objective by definition, in double precision.
     fn check(points: &Points, problem: &Problem, kernel: &Kernel, solution: &Solution) {
-        let (x, n) = (points.to_dense(), points.len());
-        let beta: Vec<f64> = (0..n).map(|i| problem.signs[i] * solution.variables[i]).collect();
-        assert!(beta.iter().sum::<f64>().abs() < 1e-9);
+        let (x, n, b) = (points.to_dense(), points.len(), &solution.coefficients);
+        assert!(b.iter().sum::<f64>().abs() < 1e-9);
         let mut objective = 0.0;
         for i in 0..n {
-            let f: f64 = (0..n).map(|j| beta[j] * kernel.eval(x.row(i), x.row(j))).sum();
-            let (a, margin) = (solution.variables[i], problem.signs[i] * (f + solution.offset));
-            assert!((0.0..=problem.upper[i]).contains(&a));
-            if a > 0.0 {
-                assert!(margin < 1.0 + 2e-3, "{i}: {a} {margin}");
+            let f: f64 = (0..n).map(|j| b[j] * kernel.eval(x.row(i), x.row(j))).sum();
+            assert!((problem.lower[i]..=problem.upper[i]).contains(&b[i]));
+            // The residual of a row pulls its coefficient up to the width's kink and beyond, or down.
+            let residual = problem.targets[i] - f - solution.offset;
+            if b[i] < problem.upper[i] {
+                assert!(residual < if b[i] < 0.0 { -problem.width } else { problem.width } + 2e-3, "{i}: {} {residual}", b[i]);
             }
-            if a < problem.upper[i] {
-                assert!(margin > 1.0 - 2e-3, "{i}: {a} {margin}");
+            if b[i] > problem.lower[i] {
+                assert!(residual > if b[i] > 0.0 { problem.width } else { -problem.width } - 2e-3, "{i}: {} {residual}", b[i]);
             }
-            objective += 0.5 * beta[i] * f - a;
+            objective += 0.5 * b[i] * f - problem.targets[i] * b[i] + problem.width * b[i].abs();
         }
         assert!((objective / solution.objective - 1.0).abs() < 1e-5, "{objective} {}", solution.objective);
     }
@@ -337,11 +320,16 @@ mod tests {
         let (points, problem) = noisy(700);
         let kernel = Kernel::gaussian(0.8);
         let rows = rows_of(&kernel, &points, 1e-3).unwrap();
-        for shrinking in [true, false] {
-            for cache_bytes in [1 << 24, 0] {
-                let solution = solve(&problem, &*rows, &Settings { cache_bytes, ..settings(shrinking) }, &Watch::none());
-                assert_eq!(solution.status, Status::Converged);
-                check(&points, &problem, &kernel, &solution);
+        let x = points.to_dense();
+        let targets = (0..700).map(|i| x.at(i, 0) * x.at(i, 1) + 0.3 * ((i * 7) as f64).cos()).collect();
+        let regression = Problem { targets, lower: vec![-2.0; 700], upper: vec![3.0; 700], width: 0.1, ..Problem::default() };
+        for problem in [problem, regression] {
+            for shrinking in [true, false] {
+                for cache_bytes in [1 << 24, 1 << 17, 0] {
+                    let solution = solve(&problem, &*rows, &Settings { cache_bytes, ..settings(shrinking) }, &Watch::none());
+                    assert_eq!(solution.status, Status::Converged);
+                    check(&points, &problem, &kernel, &solution);
+                }
             }
         }
     }
@@ -352,15 +340,15 @@ mod tests {
         let rows = rows_of(&Kernel::gaussian(0.8), &points, 1e-3).unwrap();
         let run = |cache_bytes| solve(&problem, &*rows, &Settings { cache_bytes, ..settings(true) }, &Watch::none());
         let (large, small) = (run(1 << 24), run(0));
-        assert_eq!(large.variables, small.variables);
+        assert_eq!(large.coefficients, small.coefficients);
         assert_eq!((large.offset, large.iterations), (small.offset, small.iterations));
     }
 
     #[test]
     fn duplicates_and_repeated_rows_with_opposite_labels_do_no_harm() {
         let x = Matrix::from_fn(40, 2, |i, j| ((i / 4) * (j + 1)) as f64 * 0.1);
-        let signs = (0..40).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
-        let problem = Problem { signs, linear: vec![-1.0; 40], upper: vec![2.0; 40], start: None };
+        let signs: Vec<f64> = (0..40).map(|i| if i % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let problem = classification(&signs, 2.0);
         let (points, kernel) = (Points::from(x), Kernel::gaussian(2.0));
         let solution = solve(&problem, &*rows_of(&kernel, &points, 1e-3).unwrap(), &settings(true), &Watch::none());
         assert_eq!(solution.status, Status::Converged);
@@ -384,7 +372,7 @@ mod tests {
         let (points, mut problem) = noisy(500);
         let rows = rows_of(&Kernel::gaussian(0.8), &points, 1e-3).unwrap();
         let cold = solve(&problem, &*rows, &settings(true), &Watch::none());
-        problem.start = Some(cold.variables.clone());
+        problem.start = Some(Parts::of(&cold.coefficients));
         let warm = solve(&problem, &*rows, &settings(true), &Watch::none());
         assert!(warm.iterations < cold.iterations / 4, "{} {}", warm.iterations, cold.iterations);
         assert!((warm.objective / cold.objective - 1.0).abs() < 1e-5);

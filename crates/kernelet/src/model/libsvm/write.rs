@@ -92,6 +92,9 @@ impl Layout {
                 Err(unsupported("a one-vs-rest machine", "its classifiers are one-vs-one; save the native format, or train one-vs-one"))
             }
             Decision::Ratio => Err(unsupported("a machine whose prediction is a ratio", "save the native format")),
+            Decision::Codes { .. } => {
+                Err(unsupported("output codes", "its classifiers are one-vs-one; save the native format, or train one-vs-one"))
+            }
             Decision::Features => Err(unsupported("a machine whose outputs are features", "save the native format")),
         }
     }
@@ -313,6 +316,8 @@ mod tests {
         let two = Matrix::zeros(3, 2);
         assert!(refuse(&machine(Decision::Values, two.clone())).contains("2 regression targets"));
         assert!(refuse(&machine(Decision::Largest { labels: labels(&["1", "2"]) }, two.clone())).contains("a one-vs-rest machine"));
+        let words = vec![vec![1, 1], vec![1, -1]];
+        assert!(refuse(&machine(Decision::Codes { labels: labels(&["1", "2"]), words }, two.clone())).contains("output codes"));
         assert!(refuse(&machine(Decision::Features, two)).contains("outputs are features"));
         assert!(with(&|m| m.offsets[0] = f64::NAN).contains("NaN"));
     }
