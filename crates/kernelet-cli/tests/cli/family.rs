@@ -60,7 +60,8 @@ fn one_class_needs_no_target_and_tells_rows_apart() {
     assert_eq!(run(&["evaluate", &folder.path("m"), &test, "--json"]).json()["error"].as_f64(), Some(0.0));
     let text = run(&["train", &data, "-o", &folder.path("m"), "--learner", "one-class"]).succeeded().out;
     assert!(text.contains("rows outside"), "{text}");
-    run(&["train", &data, "-o", &folder.path("m"), "--learner", "one-class", "--tune"]).failed(2, "--tune needs a target");
+    run(&["train", &data, "-o", &folder.path("m"), "--learner", "one-class", "--tune"])
+        .failed(2, "--tune has nothing to choose for one-class");
     run(&["train", &data, "-o", &folder.path("m"), "--learner", "one-class", "--nu", "0"])
         .failed(2, "nu is 0, but must be a number above 0");
     run(&["train", &data, "-o", &folder.path("m"), "--learner", "one-class", "--c", "1"]).failed(2, "--c is not used by one-class");

@@ -59,7 +59,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);
     }
     run(&["train", &data]).failed(2, "--output <MODEL>");
-    run(&["compress", &data]).failed(2, "unrecognized subcommand");
+    run(&["squeeze", &data]).failed(2, "unrecognized subcommand");
     assert_eq!(folder.names(), ["a.svm"]);
 }
 

@@ -1,0 +1,87 @@
+//! `kernelet compress`.
+use crate::program::{Folder, run, three_classes, two_classes};
+
+#[test]
+fn a_small_machine_agrees_with_the_large_one_and_says_so() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let (data, test) = (folder.path("train.svm"), folder.file("test.svm", two_classes(90)));
+    let json = run(&["compress", &model, "-o", &small, "--vectors", "8", "--data", &data, "--test", &test, "--json"]).json();
+    assert_eq!((json["method"].as_str(), json["vectors"].as_u64(), json["capped"].as_bool()), (Some("pursuit"), Some(8), Some(false)));
+    assert!(json["vectors_before"].as_u64().unwrap() > 8 && json["agreement"].as_f64().unwrap() > 0.9, "{json}");
+    let relative = json["relative_residual"].as_f64().unwrap();
+    assert!(relative > 0.0 && relative < 1.0 && json["test_error"].is_number() && json["status"] == "converged");
+    let inspected = run(&["inspect", &small, "--json"]).json();
+    assert_eq!(inspected["vectors"], 8);
+    let agreement = run(&["evaluate", &small, &test, "--against", &model, "--json"]).json()["agreement"].clone();
+    assert_eq!(agreement, json["agreement"]);
+}
+
+#[test]
+fn the_path_shows_every_size_and_the_residual_falls() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let json = run(&["compress", &model, "-o", &small, "--vectors", "6", "--path", "--json"]).json();
+    let path = json["path"].as_array().unwrap();
+    let sizes: Vec<u64> = path.iter().map(|level| level["vectors"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [1, 2, 3, 4, 5, 6]);
+    let residuals: Vec<f64> = path.iter().map(|level| level["residual"].as_f64().unwrap()).collect();
+    assert!(residuals.windows(2).all(|w| w[1] <= w[0]));
+    assert!((residuals[5] - json["residual"].as_f64().unwrap()).abs() < 1e-9 * residuals[0]);
+    assert!(path[0]["train_error"].is_null() && json["agreement"].is_null());
+    let text = run(&["compress", &model, "-o", &small, "--fraction", "0.2", "--path"]).succeeded();
+    assert!(text.out.contains("vectors") && text.out.contains("of the start"), "{text:?}");
+}
+
+#[test]
+fn coefficients_are_refitted_as_asked() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let data = folder.path("train.svm");
+    let with = |refit: &str| run(&["compress", &model, "-o", &small, "--vectors", "6", "--data", &data, "--refit", refit, "--json"]).json();
+    let residual = |refit: &str| with(refit)["relative_residual"].as_f64().unwrap();
+    let projected = residual("projection");
+    assert!((projected - residual("none")).abs() < 1e-6);
+    for other in ["outputs", "margin", "rsvm"] {
+        assert!(residual(other) >= projected, "{other}");
+    }
+    assert!(with("margin")["train_error"].as_f64().unwrap() <= with("none")["train_error"].as_f64().unwrap() + 0.05);
+}
+
+#[test]
+fn several_classes_share_their_vectors_or_have_their_own() {
+    let folder = Folder::new();
+    let (data, model, small) = (folder.file("a.csv", three_classes(120)), folder.path("m"), folder.path("s"));
+    run(&["train", &data, "-o", &model, "--multiclass", "one-vs-rest"]).succeeded();
+    let joint = run(&["compress", &model, "-o", &small, "--vectors", "9", "--data", &data, "--json"]).json();
+    let separate = run(&["compress", &model, "-o", &small, "--vectors", "3", "--outputs", "separate", "--data", &data, "--json"]).json();
+    assert_eq!(joint["vectors"], 9);
+    assert!(separate["vectors"].as_u64().unwrap() <= 9);
+    assert!(joint["relative_residual"].as_f64().unwrap() < separate["relative_residual"].as_f64().unwrap());
+}
+
+#[test]
+fn budgets_that_make_no_sense_are_wrong_usage_and_too_large_ones_are_capped() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let compress = |flags: &[&str]| run(&[&["compress", &model, "-o", &small][..], flags].concat());
+    compress(&[]).failed(2, "say how small: --vectors, --fraction or --max-residual");
+    compress(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
+    compress(&["--fraction", "1.5"]).failed(2, "--fraction is 1.5, but must be above 0 and at most 1");
+    compress(&["--max-residual", "-1"]).failed(2, "max-residual is -1");
+    compress(&["--vectors", "3", "--refit", "margin"]).failed(2, "--refit margin needs rows; give them with --data");
+    compress(&["--vectors", "3", "--method", "magic"]).failed(2, "auto, pursuit");
+    compress(&["--vectors", "3", "--sample", "0"]).failed(2, "sample is 0");
+    assert!(!std::path::Path::new(&small).exists());
+    let capped = compress(&["--vectors", "10000", "--json"]).json();
+    assert_eq!(capped["capped"], true);
+    run(&["compress", &small, "-o", &small, "--vectors", "3"]).failed(2, "would be read and overwritten");
+}
+
+#[test]
+fn data_of_another_dimension_are_refused() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let wide = folder.file("wide.csv", "1,2,3,4,5\n1,2,3,4,6\n");
+    run(&["compress", &model, "-o", &small, "--vectors", "3", "--data", &wide]).failed(1, "the model has 2 features");
+}
