@@ -75,7 +75,7 @@ pub struct Blocks<'a> {
 impl Blocks<'_> {
     /// The next rows, none after the last. What is to be said about several blocks is said once.
     pub fn next(&mut self, session: &Session) -> Result<Option<Dataset>> {
-        let Some(Read { dataset, notes }) = self.blocks.next().map_err(|error| Failure::in_file(self.path, error))? else {
+        let Some(Read { dataset, notes }) = self.blocks.next_block().map_err(|error| Failure::in_file(self.path, error))? else {
             return Ok(None);
         };
         for note in notes {

@@ -156,7 +156,7 @@ fn pca(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
         whiten: settings.whiten,
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        seed: settings.seed,
     })
 }
 
@@ -233,11 +233,15 @@ pub struct Settings {
     /// Divide the features by their standard deviations (pca).
     #[arg(long)]
     pub whiten: bool,
+    /// The seed of the run.
+    #[arg(skip)]
+    pub seed: u64,
 }
 
 impl Settings {
-    /// The settings with a seed for what they draw: the words of output codes.
+    /// The settings with a seed for what they draw: the words of output codes, the first block of an eigen-solver.
     pub fn seeded(mut self, seed: u64) -> Self {
+        self.seed = seed;
         if let Some(Multiclass::OutputCodes { seed: old }) = &mut self.multiclass {
             *old = seed;
         }

@@ -88,8 +88,7 @@ fn blocks_of(path: &str, how: &Reading, block: usize) -> Result<Blocks> {
 impl Blocks {
     /// The next rows, checked; none after the last, and an error where there are none at all. Class codes of different blocks do not
     /// belong together.
-    #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<Read>> {
+    pub fn next_block(&mut self) -> Result<Option<Read>> {
         match &mut self.0 {
             Source::Parts(parts) => parts.next(),
             Source::Whole(all, from) => {
@@ -202,7 +201,7 @@ mod tests {
     fn joined(path: &str, how: &Reading, block: usize) -> Result<(Vec<Vec<f64>>, usize)> {
         let mut blocks = blocks_of(path, how, block)?;
         let (mut rows, mut count) = (vec![], 0);
-        while let Some(read) = blocks.next()? {
+        while let Some(read) = blocks.next_block()? {
             rows.extend(read.dataset.points.to_dense().iter().map(<[f64]>::to_vec));
             count += 1;
         }
@@ -282,7 +281,7 @@ mod tests {
         let file = Scratch::new("n.csv", b"a,b,t\n1,2,3\n4,5,6\n7,8,9\n1,1,1\n");
         let how = Reading { wanted: Wanted::Values, ..Reading::default() };
         let mut blocks = blocks_of(file.path(), &how, 14).unwrap();
-        assert_eq!(blocks.next().unwrap().unwrap().notes, ["target: column 3, \"t\""]);
-        assert!(blocks.next().unwrap().unwrap().notes.is_empty());
+        assert_eq!(blocks.next_block().unwrap().unwrap().notes, ["target: column 3, \"t\""]);
+        assert!(blocks.next_block().unwrap().unwrap().notes.is_empty());
     }
 }
