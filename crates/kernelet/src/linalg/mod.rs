@@ -4,6 +4,7 @@ mod eigen;
 mod factor;
 mod gram;
 mod largest;
+mod lbfgs;
 mod matrix;
 mod product;
 
@@ -12,6 +13,7 @@ pub use eigen::Eigen;
 pub use factor::{Factor, Lower};
 pub use gram::weighted_gram;
 pub use largest::{Found, Largest};
+pub use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::{Product, outer_product, product_transposed, rows_times};
 

@@ -1,0 +1,321 @@
+//! Minimisation of a smooth function by L-BFGS, with a line search that survives values that are not finite.
+//!
+//! The two-loop recursion over the last pairs of steps and gradient changes gives a direction; along it the strong Wolfe conditions are
+//! sought by bracketing and cubic interpolation (Nocedal and Wright, Numerical Optimization, 2nd edition, algorithms 3.5, 3.6 and 7.4). A
+//! value or slope that is not finite counts as too far. Where the search fails, the pairs are forgotten and the steepest descent is tried once; at a
+//! kink that fails too, and the point so far is the result.
+//!
+//! Value and gradient come from one call, because with kernels both cost the same matrix product. Cost of a step besides: 4 pairs numbers.
+use std::collections::VecDeque;
+
+use super::dot;
+
+/// When to stop, and how far to look back.
+#[derive(Clone, Debug)]
+pub struct Lbfgs {
+    /// Pairs that are remembered.
+    pub memory: usize,
+    /// Steps after which the point so far is the result.
+    pub max_iterations: usize,
+    /// Stop when no entry of the gradient exceeds this part of the largest at the start.
+    pub gradient_tolerance: f64,
+    /// Stop when a step lowers the value by less than this part of it.
+    pub value_tolerance: f64,
+    /// The length of the first step tried.
+    pub first_step: f64,
+}
+
+impl Default for Lbfgs {
+    fn default() -> Self {
+        Lbfgs { memory: 10, max_iterations: 200, gradient_tolerance: 1e-6, value_tolerance: 1e-10, first_step: 1.0 }
+    }
+}
+
+/// Why a minimisation ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The gradient is small.
+    Gradient,
+    /// The value falls no more.
+    Value,
+    /// No step along the steepest descent lowers the value: a kink, or the limit of rounding.
+    NoDescent,
+    /// The limit of iterations.
+    Iterations,
+    /// The caller wanted no more.
+    Stopped,
+}
+
+/// A minimum, or how far the search came.
+#[derive(Clone, Debug)]
+pub struct Minimum {
+    /// The point.
+    pub point: Vec<f64>,
+    /// Its value.
+    pub value: f64,
+    /// Steps made.
+    pub iterations: usize,
+    /// Values and gradients computed.
+    pub evaluations: usize,
+    /// Why it ended.
+    pub ended: Ended,
+}
+
+/// A point with its value and gradient.
+#[derive(Clone)]
+struct Place {
+    point: Vec<f64>,
+    value: f64,
+    gradient: Vec<f64>,
+}
+
+/// The state of one run.
+struct Run<'a> {
+    evaluate: &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64,
+    evaluations: usize,
+    pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
+}
+
+impl Lbfgs {
+    /// Minimises from `start`. `evaluate` writes the gradient and returns the value; `keep_on` sees each step's number and value and says whether to go on.
+    pub fn minimise(
+        &self,
+        start: Vec<f64>,
+        mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
+        mut keep_on: impl FnMut(usize, f64) -> bool,
+    ) -> Minimum {
+        let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
+        let mut here = run.at(start);
+        let small = self.gradient_tolerance * largest(&here.gradient);
+        let mut ended = Ended::Iterations;
+        let mut iterations = 0;
+        while iterations < self.max_iterations {
+            if largest(&here.gradient) <= small || !here.value.is_finite() {
+                ended = Ended::Gradient;
+                break;
+            }
+            let Some(next) = run.step(&here, self.first_step) else {
+                ended = Ended::NoDescent;
+                break;
+            };
+            iterations += 1;
+            run.remember(&here, &next, self.memory);
+            let fall = here.value - next.value;
+            here = next;
+            if !keep_on(iterations, here.value) {
+                ended = Ended::Stopped;
+                break;
+            }
+            if fall <= self.value_tolerance * here.value.abs() {
+                ended = Ended::Value;
+                break;
+            }
+        }
+        Minimum { point: here.point, value: here.value, iterations, evaluations: run.evaluations, ended }
+    }
+}
+
+impl Run<'_> {
+    fn at(&mut self, point: Vec<f64>) -> Place {
+        let mut gradient = vec![0.0; point.len()];
+        let value = (self.evaluate)(&point, &mut gradient);
+        self.evaluations += 1;
+        Place { point, value, gradient }
+    }
+
+    /// The next point; none where not even the steepest descent leads down.
+    fn step(&mut self, here: &Place, first_step: f64) -> Option<Place> {
+        for _ in 0..2 {
+            let direction = self.direction(here);
+            let slope = dot(&direction, &here.gradient);
+            let length = if self.pairs.is_empty() { first_step / dot(&direction, &direction).sqrt() } else { 1.0 };
+            if slope < 0.0 && slope.is_finite() && length.is_finite() {
+                if let Some(next) = self.search(here, &direction, slope, length) {
+                    return Some(next);
+                }
+            }
+            if self.pairs.is_empty() {
+                break;
+            }
+            self.pairs.clear();
+        }
+        None
+    }
+
+    /// Minus the gradient times the inverse Hessian that the pairs tell, by two loops.
+    fn direction(&self, here: &Place) -> Vec<f64> {
+        let mut direction: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
+        let mut weights = Vec::with_capacity(self.pairs.len());
+        for (step, change) in self.pairs.iter().rev() {
+            let weight = dot(step, &direction) / dot(step, change);
+            add(&mut direction, -weight, change);
+            weights.push(weight);
+        }
+        if let Some((step, change)) = self.pairs.back() {
+            let scale = dot(step, change) / dot(change, change);
+            direction.iter_mut().for_each(|d| *d *= scale);
+        }
+        for ((step, change), weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
+            let other = dot(change, &direction) / dot(step, change);
+            add(&mut direction, weight - other, step);
+        }
+        direction
+    }
+
+    fn remember(&mut self, here: &Place, next: &Place, memory: usize) {
+        let step: Vec<f64> = next.point.iter().zip(&here.point).map(|(a, b)| a - b).collect();
+        let change: Vec<f64> = next.gradient.iter().zip(&here.gradient).map(|(a, b)| a - b).collect();
+        // Pairs without curvature would make the direction point anywhere.
+        if dot(&step, &change) > 1e-10 * (dot(&step, &step) * dot(&change, &change)).sqrt() {
+            self.pairs.push_back((step, change));
+            if self.pairs.len() > memory {
+                self.pairs.pop_front();
+            }
+        }
+    }
+
+    /// A point along the direction where the value has fallen enough and the slope is flat enough.
+    fn search(&mut self, here: &Place, direction: &[f64], slope: f64, length: f64) -> Option<Place> {
+        const FALL: f64 = 1e-4;
+        const FLAT: f64 = 0.9;
+        const TRIES: usize = 25;
+        let mut low = Trial { length: 0.0, value: here.value, slope };
+        let mut best: Option<Place> = None;
+        let mut high: Option<Trial> = None;
+        let mut now = length;
+        for _ in 0..TRIES {
+            let mut point = here.point.clone();
+            add(&mut point, now, direction);
+            let place = self.at(point);
+            let trial = Trial { length: now, value: place.value, slope: dot(&place.gradient, direction) };
+            let finite = trial.value.is_finite() && trial.slope.is_finite();
+            if !finite || trial.value > here.value + FALL * now * slope || trial.value >= low.value && low.length > 0.0 {
+                high = Some(trial);
+                now = if finite { low.between(&trial) } else { low.length + 0.1 * (now - low.length) };
+            } else if trial.slope.abs() <= -FLAT * slope {
+                return Some(place);
+            } else {
+                best = Some(place);
+                let outside = high.is_none_or(|high| trial.slope * (high.length - trial.length) >= 0.0);
+                if trial.slope >= 0.0 && outside {
+                    high = Some(low);
+                }
+                low = trial;
+                now = match &high {
+                    None => 2.0 * now,
+                    Some(high) => low.between(high),
+                };
+            }
+            if let Some(high) = &high {
+                if (high.length - low.length).abs() <= 1e-12 * low.length.abs().max(high.length.abs()) {
+                    break;
+                }
+            }
+        }
+        best
+    }
+}
+
+/// A length tried along the direction.
+#[derive(Clone, Copy)]
+struct Trial {
+    length: f64,
+    value: f64,
+    slope: f64,
+}
+
+impl Trial {
+    /// Where the cubic through both trials has its minimum, kept away from the ends.
+    fn between(&self, other: &Trial) -> f64 {
+        let (a, b) = (self, other);
+        let width = b.length - a.length;
+        let middle = a.length + 0.5 * width;
+        let d1 = a.slope + b.slope - 3.0 * (a.value - b.value) / (a.length - b.length);
+        let d2 = (d1 * d1 - a.slope * b.slope).sqrt() * width.signum();
+        let cubic = b.length - width * (b.slope + d2 - d1) / (b.slope - a.slope + 2.0 * d2);
+        let (low, high) = (a.length.min(b.length) + 0.1 * width.abs(), a.length.max(b.length) - 0.1 * width.abs());
+        if cubic.is_finite() { cubic.clamp(low, high) } else { middle }
+    }
+}
+
+fn add(to: &mut [f64], factor: f64, other: &[f64]) {
+    to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
+}
+
+fn largest(values: &[f64]) -> f64 {
+    values.iter().fold(0.0, |largest, v| largest.max(v.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Lbfgs {
+        Lbfgs { max_iterations: 20_000, gradient_tolerance: 1e-9, value_tolerance: 0.0, first_step: 0.1, ..Lbfgs::default() }
+    }
+
+    fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
+        g.fill(0.0);
+        let mut value = 0.0;
+        for i in 0..x.len() - 1 {
+            let (a, b) = (1.0 - x[i], x[i + 1] - x[i] * x[i]);
+            value += a * a + 100.0 * b * b;
+            g[i] += -2.0 * a - 400.0 * x[i] * b;
+            g[i + 1] += 200.0 * b;
+        }
+        value
+    }
+
+    #[test]
+    fn rosenbrocks_valley_is_walked_to_its_end() {
+        let minimum = settings().minimise(vec![-1.2; 20], rosenbrock, |_, _| true);
+        assert!(minimum.value < 1e-12 && minimum.evaluations < 2 * minimum.iterations, "{minimum:?}");
+    }
+
+    #[test]
+    fn a_quadratic_of_few_dimensions_takes_few_steps_and_values_fall() {
+        let mut values = vec![];
+        let quadratic = |x: &[f64], g: &mut [f64]| {
+            (0..x.len()).for_each(|i| g[i] = (i + 1) as f64 * (x[i] - 1.0));
+            (0..x.len()).map(|i| 0.5 * (i + 1) as f64 * (x[i] - 1.0).powi(2)).sum()
+        };
+        let minimum = settings().minimise(vec![3.0; 8], quadratic, |_, value| {
+            values.push(value);
+            true
+        });
+        assert!(minimum.value < 1e-15 && minimum.iterations < 40 && minimum.ended == Ended::Gradient, "{minimum:?}");
+        assert!(values.windows(2).all(|w| w[1] <= w[0]));
+    }
+
+    #[test]
+    fn values_that_are_not_finite_are_backed_away_from() {
+        // A barrier at x = 0 beyond which there is only NaN; the minimum of x - log x is at 1.
+        let barrier = |x: &[f64], g: &mut [f64]| {
+            (0..x.len()).for_each(|i| g[i] = 1.0 - 1.0 / x[i]);
+            x.iter().map(|x| x - x.ln()).sum()
+        };
+        let start = vec![50.0, 3.0, 0.01];
+        let minimum = Lbfgs { first_step: 1e3, ..settings() }.minimise(start, barrier, |_, _| true);
+        assert!(minimum.point.iter().all(|x| (x - 1.0).abs() < 1e-6), "{minimum:?}");
+    }
+
+    #[test]
+    fn at_a_kink_the_point_so_far_is_the_result() {
+        let kink = |x: &[f64], g: &mut [f64]| {
+            g[0] = x[0].signum() + 0.1 * x[0];
+            x[0].abs() + 0.05 * x[0] * x[0]
+        };
+        let minimum = settings().minimise(vec![2.0], kink, |_, _| true);
+        assert!(minimum.value < 1e-3, "{minimum:?}");
+    }
+
+    #[test]
+    fn the_caller_can_stop_and_limits_are_kept() {
+        let stopped = settings().minimise(vec![-1.2; 4], rosenbrock, |iteration, _| iteration < 3);
+        assert_eq!((stopped.iterations, stopped.ended), (3, Ended::Stopped));
+        let limited = Lbfgs { max_iterations: 5, ..settings() }.minimise(vec![-1.2; 4], rosenbrock, |_, _| true);
+        assert_eq!((limited.iterations, limited.ended), (5, Ended::Iterations));
+        let nothing = settings().minimise(vec![], |_, _| 1.0, |_, _| true);
+        assert_eq!((nothing.iterations, nothing.ended), (0, Ended::Gradient));
+    }
+}
