@@ -138,6 +138,24 @@ impl Columns {
 
     /// The same for some of the vectors.
     pub fn fill_part(&self, x: &Points, rows: Range<usize>, vectors: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
+        self.fill_with(x, rows, vectors, out, scratch, |u| self.kernel.profile().values(u));
+    }
+
+    /// Writes the slopes k'(u) instead of the values, for all vectors. [Schoelkopf1998 (10)]
+    pub fn fill_slopes(&self, x: &Points, rows: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
+        let profile = self.kernel.profile();
+        self.fill_with(x, rows, 0..self.len, out, scratch, |u| u.iter_mut().for_each(|u| *u = profile.slope(*u)));
+    }
+
+    fn fill_with(
+        &self,
+        x: &Points,
+        rows: Range<usize>,
+        vectors: Range<usize>,
+        out: &mut [f64],
+        scratch: &mut Scratch,
+        apply: impl Fn(&mut [f64]),
+    ) {
         let (first, width) = (vectors.start, vectors.len());
         match (x, &self.storage) {
             (Points::Sparse(x), Storage::Sparse { rows: z, by_feature, norms }) => {
@@ -151,7 +169,8 @@ impl Columns {
                             out[j as usize - first] += v * w;
                         }
                     }
-                    self.finish(out, dot(values, values), &norms[first..], |j| sparse_distance(x.row(i), z.row(first + j)));
+                    self.to_arguments(out, dot(values, values), &norms[first..], |j| sparse_distance(x.row(i), z.row(first + j)));
+                    apply(out);
                 }
             }
             (Points::Sparse(x), Storage::Dense { by_feature, .. }) => {
@@ -164,7 +183,8 @@ impl Columns {
                         out.iter_mut().zip(weights).for_each(|(out, w)| *out += v * w);
                     }
                     let vector = |j| (0..self.dim).map(|k| by_feature.features.at(k, first + j)).collect::<Vec<f64>>();
-                    self.finish(out, dot(values, values), &by_feature.norms[first..], |j| mixed_distance(x.row(i), &vector(j)));
+                    self.to_arguments(out, dot(values, values), &by_feature.norms[first..], |j| mixed_distance(x.row(i), &vector(j)));
+                    apply(out);
                 }
             }
             (_, Storage::Sparse { rows: z, norms, .. }) => {
@@ -176,7 +196,8 @@ impl Columns {
                         let (columns, values) = z.row(first + j);
                         *out = columns.iter().zip(values).map(|(&c, v)| row[c as usize] * v).sum();
                     }
-                    self.finish(out, dot(&row, &row), &norms[first..], |j| mixed_distance(z.row(first + j), &row));
+                    self.to_arguments(out, dot(&row, &row), &norms[first..], |j| mixed_distance(z.row(first + j), &row));
+                    apply(out);
                 }
                 scratch.rows = row;
             }
@@ -192,14 +213,15 @@ impl Columns {
                 for (i, out) in out.chunks_exact_mut(width.max(1)).enumerate() {
                     let row = &buffer[i * self.dim..(i + 1) * self.dim];
                     let distance = |j: usize| squared_distance(row, &z[j * self.dim..(j + 1) * self.dim]);
-                    self.finish(out, dot(row, row), &norms[first..], distance);
+                    self.to_arguments(out, dot(row, row), &norms[first..], distance);
+                    apply(out);
                 }
             }
         }
     }
 
-    /// Turns a row of dot products into kernel values.
-    fn finish(&self, out: &mut [f64], norm: f64, norms: &[f64], distance: impl Fn(usize) -> f64) {
+    /// Turns a row of dot products into what the kernel is a function of.
+    fn to_arguments(&self, out: &mut [f64], norm: f64, norms: &[f64], distance: impl Fn(usize) -> f64) {
         if self.argument == Argument::SquaredDistance {
             let close = simd::run(DistanceJob { out, norm, norms });
             if close {
@@ -210,7 +232,6 @@ impl Columns {
                 }
             }
         }
-        self.kernel.profile().values(out);
     }
 
     fn by_feature(&self) -> ByFeature {
@@ -325,6 +346,27 @@ mod tests {
     fn naive(kernel: &Kernel, x: &Points, z: &Points) -> Matrix {
         let (x, z) = (x.to_dense(), z.to_dense());
         Matrix::from_fn(x.rows(), z.rows(), |i, j| kernel.eval(x.row(i), z.row(j)))
+    }
+
+    #[test]
+    fn slopes_are_those_of_the_profile() {
+        for kernel in Kernel::examples() {
+            for (x, z) in storages(7, 4, 0.2).iter().zip(storages(5, 4, 0.9)) {
+                let (mut out, columns) = (vec![0.0; 35], Columns::new(&kernel, &z));
+                columns.fill_slopes(x, 0..7, &mut out, &mut Scratch::default());
+                let (xd, zd) = (x.to_dense(), z.to_dense());
+                for i in 0..7 {
+                    for j in 0..5 {
+                        let u = match kernel.profile().argument() {
+                            Argument::SquaredDistance => squared_distance(xd.row(i), zd.row(j)),
+                            Argument::DotProduct => dot(xd.row(i), zd.row(j)),
+                        };
+                        let want = kernel.profile().slope(u);
+                        assert!((out[i * 5 + j] - want).abs() < 1e-10 * (1.0 + want.abs()), "{}", kernel.name());
+                    }
+                }
+            }
+        }
     }
 
     fn assert_close(have: &Matrix, want: &Matrix, what: &str) {

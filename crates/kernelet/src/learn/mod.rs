@@ -26,6 +26,7 @@ mod two_class;
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
 pub use codes::code_words;
 pub use fisher::{Fisher, Penalty};
+pub(crate) use multiclass::check_classes;
 pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use nu_svc::NuSvc;

@@ -16,26 +16,31 @@ const ROWS: usize = 256;
 /// `sum_i weights_i x_i x_i'` over the rows of `x`, of which the lower triangle is filled. Weights must not be negative; rows of weight
 /// zero are passed over. All threads; the same bits for any number of them. Cost: n m^2 / 2 multiply-adds.
 pub fn weighted_gram(x: &Matrix, weights: &[f64]) -> Matrix {
-    let m = x.cols();
-    let size = x.rows().div_ceil(PARTS).max(ROWS);
-    let part = |(rows, weights): (&[f64], &[f64])| {
-        let (mut sum, mut scaled) = (Matrix::zeros(m, m), Vec::with_capacity(ROWS * m));
-        let mut used = rows.chunks_exact(m).zip(weights).filter(|(_, weight)| **weight > 0.0).peekable();
-        while used.peek().is_some() {
-            scaled.clear();
-            for (row, weight) in used.by_ref().take(ROWS) {
-                let root = weight.sqrt();
-                scaled.extend(row.iter().map(|v| v * root));
-            }
-            add_outer(&scaled, m, &mut sum);
+    let used: Vec<usize> = (0..x.rows()).filter(|&i| weights[i] > 0.0).collect();
+    outer_sum(used.len(), x.cols(), |k, out| {
+        let root = weights[used[k]].sqrt();
+        out.iter_mut().zip(x.row(used[k])).for_each(|(out, v)| *out = v * root);
+    })
+}
+
+/// `sum_k r_k r_k'` over `count` rows of `width` numbers, which `fill` writes; the lower triangle is filled. All threads.
+pub fn outer_sum(count: usize, width: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Matrix {
+    if width == 0 {
+        return Matrix::zeros(0, 0);
+    }
+    let size = count.div_ceil(PARTS).max(ROWS);
+    let part = |p: usize| {
+        let (mut sum, mut rows) = (Matrix::zeros(width, width), vec![0.0; ROWS * width]);
+        let end = count.min((p + 1) * size);
+        for first in (p * size..end).step_by(ROWS) {
+            let used = (end - first).min(ROWS);
+            rows.chunks_exact_mut(width).take(used).enumerate().for_each(|(i, row)| fill(first + i, row));
+            add_outer(&rows[..used * width], width, &mut sum);
         }
         sum
     };
-    if m == 0 {
-        return Matrix::zeros(0, 0);
-    }
-    let parts: Vec<Matrix> = x.values().par_chunks(size * m).zip(weights.par_chunks(size)).map(part).collect();
-    parts.into_iter().reduce(sum_of).unwrap_or_else(|| Matrix::zeros(m, m))
+    let parts: Vec<Matrix> = (0..count.div_ceil(size)).into_par_iter().map(part).collect();
+    parts.into_iter().reduce(sum_of).unwrap_or_else(|| Matrix::zeros(width, width))
 }
 
 fn sum_of(mut a: Matrix, b: Matrix) -> Matrix {

@@ -11,7 +11,7 @@ mod product;
 pub use cholesky::Cholesky;
 pub use eigen::Eigen;
 pub use factor::{Factor, Lower};
-pub use gram::weighted_gram;
+pub use gram::{outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
 pub use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;

@@ -4,6 +4,7 @@
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points.
 mod basis;
 mod budget;
+pub mod direct;
 mod gram;
 mod growth;
 mod path;

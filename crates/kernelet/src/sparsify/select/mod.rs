@@ -11,4 +11,5 @@ pub use greedy_basis::GreedyBasis;
 pub use kmeans::KMeans;
 pub use pursuit::{Criterion, Outputs, Pursuit};
 pub use random::RandomBasis;
+pub(crate) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;

@@ -1,0 +1,72 @@
+//! Trains sparse large-margin machines with shared vectors on a file of arrays X_train, y_train, X_test, y_test, and tells error and time:
+//!
+//! ```text
+//! cargo run --release -p kernelet --example time_margin -- FILE.npz NAME=VALUE..
+//! ```
+//!
+//! The names are gamma, c, vectors, iterations, init (random, kmeans, spread, rpcholesky), loss (hinge, squared-hinge), divide (features are
+//! divided by it) and seed.
+use std::{collections::HashMap, error::Error, time::Instant};
+
+use kernelet::{
+    data::{Classes, Dataset, Target, read::read_arrays},
+    kernel::Kernel,
+    learn::Learner,
+    linalg::Matrix,
+    sparsify::direct::{DirectLoss, Init, Margin},
+    watch::Watch,
+};
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn part(arrays: &HashMap<String, kernelet::data::read::Array>, name: &str, divide: f64) -> Outcome<Dataset> {
+    let find = |what: &str| arrays.get(&format!("{what}_{name}")).ok_or(format!("there is no array {what}_{name}"));
+    let (x, y) = (find("X")?, find("y")?);
+    let values = x.values.to_f64().ok_or("features must be numbers")?.into_iter().map(|v| v / divide).collect();
+    let points = Matrix::new(values, x.shape[0], x.shape[1]).ok_or("X must have rows and columns")?;
+    let labels: Vec<String> = y.values.to_f64().ok_or("labels must be numbers")?.iter().map(|v| v.to_string()).collect();
+    Ok(Dataset::new(points, Target::Classes(Classes::from_texts(&labels))))
+}
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let (file, rest) = arguments.split_first().ok_or("give a file of arrays")?;
+    let given: HashMap<&str, &str> = rest.iter().filter_map(|pair| pair.split_once('=')).collect();
+    let number = |name: &str, usual: f64| given.get(name).map_or(Ok(usual), |text| text.parse::<f64>());
+    let divide = number("divide", 1.0)?;
+    let arrays: HashMap<_, _> = read_arrays(&std::fs::read(file)?, file)?.into_iter().collect();
+    let (train, test) = (part(&arrays, "train", divide)?, part(&arrays, "test", divide)?);
+    let learner = Margin {
+        kernel: Kernel::gaussian(number("gamma", 1.0)?),
+        c: number("c", 10.0)?,
+        vectors: number("vectors", 100.0)? as usize,
+        iterations: number("iterations", 200.0)? as usize,
+        seed: number("seed", 0.0)? as u64,
+        loss: if given.get("loss") == Some(&"hinge") { DirectLoss::Hinge } else { DirectLoss::SquaredHinge },
+        init: match given.get("init").copied() {
+            Some("random") => Init::Random,
+            Some("spread") => Init::Spread,
+            Some("rpcholesky") => Init::RpCholesky,
+            _ => Init::KMeans,
+        },
+        ..Margin::default()
+    };
+    let clock = Instant::now();
+    let watch = Watch::none().with_reporter(|p| {
+        if p.done % 20 == 0 {
+            eprintln!("{:7.2} s {:>5} {} {}", clock.elapsed().as_secs_f64(), p.done, p.stage, p.figure.unwrap_or(f64::NAN));
+        }
+    });
+    let fit = learner.learn(&train, &watch)?;
+    let seconds = clock.elapsed().as_secs_f64();
+    eprintln!(
+        "{} vectors, W {:.4}, {} steps, {}, {seconds:.2} s, train error {:.2} %, test error {:.2} %",
+        fit.machine.vectors(),
+        fit.report.objective,
+        fit.report.iterations,
+        fit.report.status.name(),
+        100.0 * fit.machine.score(&train)?.loss(),
+        100.0 * fit.machine.score(&test)?.loss()
+    );
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! Data and a budget become a sparse machine: vectors and coefficients are found together.
+mod margin;
+mod newton;
+mod objective;
+mod slopes;
+
+pub use margin::{DirectLoss, Init, Margin};
