@@ -88,6 +88,10 @@ impl Default for Margin {
     }
 }
 
+/// Rows for each vector that a start looks at, and the fewest in all.
+const ROWS_A_VECTOR: usize = 50;
+const FEWEST_SAMPLED: usize = 10_000;
+
 /// What one start came to.
 struct Outcome {
     z: Matrix,
@@ -156,7 +160,8 @@ impl Learner for Margin {
             ..Facts::default()
         };
         let expansion = Expansion { kernel: self.kernel.clone(), vectors: best.z.into(), coefficients };
-        let machine = Machine { expansion, offsets: inner.offsets, decision, scale: None, names: data.names.clone(), calibration: None, facts };
+        let machine =
+            Machine { expansion, offsets: inner.offsets, decision, scale: None, names: data.names.clone(), calibration: None, facts };
         machine.check()?;
         Ok(Fit { machine, report })
     }
@@ -178,8 +183,12 @@ impl Margin {
     }
 
     /// The vectors that a start begins with: at most as many as there are distinct rows.
-    fn first(&self, rows: &Points, start: u64, watch: &Watch) -> Result<Matrix> {
+    fn first(&self, all: &Points, start: u64, watch: &Watch) -> Result<Matrix> {
         let seed = self.seed.wrapping_add(start);
+        // A start need not see every row: a sample of many rows for each vector has the same clusters.
+        let enough = (ROWS_A_VECTOR * self.vectors).max(FEWEST_SAMPLED);
+        let sample = (all.len() > enough).then(|| all.select(&distinct_rows(all, enough, seed)));
+        let rows = sample.as_ref().unwrap_or(all);
         let first = match &self.init {
             Init::Random => rows.select(&distinct_rows(rows, self.vectors, seed)).to_dense(),
             Init::KMeans => KMeans { seed, ..KMeans::default() }.centres(rows, self.vectors, watch)?,
@@ -262,7 +271,8 @@ mod tests {
         let kernel = Kernel::gaussian(1.0);
         let full = Svc { kernel: kernel.clone(), c: 10.0, ..Svc::default() }.learn(&train, &Watch::none()).unwrap().machine;
         for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
-            let small = Margin { kernel: kernel.clone(), vectors: 10, c: 10.0, loss, ..Margin::default() }.learn(&train, &Watch::none()).unwrap();
+            let small =
+                Margin { kernel: kernel.clone(), vectors: 10, c: 10.0, loss, ..Margin::default() }.learn(&train, &Watch::none()).unwrap();
             assert_eq!(small.machine.vectors(), 10);
             let (a, b) = (small.machine.score(&test).unwrap().loss(), full.score(&test).unwrap().loss());
             assert!(a < b + 0.02, "{loss:?}: {a} {b}, {} vectors", full.vectors());
@@ -285,7 +295,15 @@ mod tests {
     #[test]
     fn more_starts_are_never_worse_and_seeds_repeat() {
         let train = banana(200, 1);
-        let learner = |starts, seed| Margin { kernel: Kernel::gaussian(1.0), vectors: 4, init: Init::Random, starts, seed, iterations: 30, ..Margin::default() };
+        let learner = |starts, seed| Margin {
+            kernel: Kernel::gaussian(1.0),
+            vectors: 4,
+            init: Init::Random,
+            starts,
+            seed,
+            iterations: 30,
+            ..Margin::default()
+        };
         let run = |starts, seed| learner(starts, seed).learn(&train, &Watch::none()).unwrap();
         assert!(run(4, 0).report.objective <= run(1, 0).report.objective);
         assert_eq!(run(1, 5).machine, run(1, 5).machine);
@@ -296,13 +314,24 @@ mod tests {
         let train = Generator::Banana.make(80, 1);
         for (gamma, c) in [(1e-12, 1.0), (1e6, 1.0), (1.0, 1e9), (1.0, 1e-9)] {
             for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
-                let fit = Margin { kernel: Kernel::gaussian(gamma), vectors: 5, c, loss, iterations: 20, hinge_iterations: 5, ..Margin::default() };
+                let fit = Margin {
+                    kernel: Kernel::gaussian(gamma),
+                    vectors: 5,
+                    c,
+                    loss,
+                    iterations: 20,
+                    hinge_iterations: 5,
+                    ..Margin::default()
+                };
                 let machine = fit.learn(&train, &Watch::none()).unwrap().machine;
                 assert!(machine.check().is_ok() && machine.offsets[0].is_finite(), "{gamma} {c} {loss:?}");
             }
         }
         let points = Matrix::from_fn(20, 2, |_, j| j as f64);
-        let equal = Dataset::new(points, Target::Classes(crate::data::Classes::from_texts(&(0..20).map(|i| (i % 2).to_string()).collect::<Vec<_>>())));
+        let equal = Dataset::new(
+            points,
+            Target::Classes(crate::data::Classes::from_texts(&(0..20).map(|i| (i % 2).to_string()).collect::<Vec<_>>())),
+        );
         let fit = Margin { vectors: 5, ..Margin::default() }.learn(&equal, &Watch::none()).unwrap();
         assert_eq!(fit.machine.vectors(), 1);
         assert!(Margin { vectors: 0, ..Margin::default() }.learn(&train, &Watch::none()).is_err());

@@ -136,7 +136,8 @@ impl<'a> Objective<'a> {
             let used = &pulling[(p * size).min(pulling.len())..((p + 1) * size).min(pulling.len())];
             let (mut sum, mut sums, mut scratch) = (Matrix::zeros(m, dim), vec![0.0; m], Scratch::default());
             for rows in used.chunks(ROWS) {
-                let x = self.points.select(rows).to_dense();
+                let mut x = Matrix::zeros(rows.len(), dim);
+                rows.iter().enumerate().for_each(|(k, &i)| self.points.copy_rows(i..i + 1, dim, x.row_mut(k)));
                 let mut weighted = vec![0.0; rows.len() * m];
                 product_transposed(inner.pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut weighted);
                 let slopes = self.slopes(frame, coordinates, rows, &columns, &x, &mut scratch);
@@ -168,7 +169,15 @@ impl<'a> Objective<'a> {
     }
 
     /// k' between rows and vectors. For the Gaussian it is -gamma k, and `k_z(x) = L c(x)` is already there.
-    fn slopes(&self, frame: &Frame, coordinates: &Matrix, rows: &[usize], columns: &Columns, x: &Matrix, scratch: &mut Scratch) -> Vec<f64> {
+    fn slopes(
+        &self,
+        frame: &Frame,
+        coordinates: &Matrix,
+        rows: &[usize],
+        columns: &Columns,
+        x: &Matrix,
+        scratch: &mut Scratch,
+    ) -> Vec<f64> {
         let m = frame.len();
         let mut slopes = vec![0.0; rows.len() * m];
         match self.kernel {
@@ -216,7 +225,12 @@ mod tests {
                 Objective::new(kernel, &data.points, &signs, &costs, loss, &watch).evaluate(&moved, &mut Matrix::zeros(6, data.dim()))
             };
             let want = (value(h) - value(-h)) / (2.0 * h);
-            assert!((gradient.values()[at] - want).abs() < tolerance * size, "{} {loss:?} {at}: {} {want}", kernel.name(), gradient.values()[at]);
+            assert!(
+                (gradient.values()[at] - want).abs() < tolerance * size,
+                "{} {loss:?} {at}: {} {want}",
+                kernel.name(),
+                gradient.values()[at]
+            );
         }
     }
 
