@@ -6,16 +6,20 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
-    data::{Label, read::Wanted},
+    data::read::Wanted,
     evaluate::Threshold,
     kernel::Kernel,
     learn::{
-        ClassWeights, Components, Fisher, Learner, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Penalty, Ridge, Rvm,
-        Svc, Svr,
+        ClassWeights, Components, Fisher, FrameLearner, Learner, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Penalty,
+        Ridge, Rvm, Svc, Svr,
     },
 };
 
-use crate::failure::{Failure, Result};
+use crate::{
+    bases,
+    failure::{Failure, Result},
+    words,
+};
 
 /// One learner.
 #[derive(Debug)]
@@ -28,7 +32,16 @@ pub struct Choice {
     pub cost: Option<Cost>,
     /// The flags it uses.
     uses: &'static [&'static str],
-    make: fn(Kernel, &Settings) -> Box<dyn Learner>,
+    make: Make,
+}
+
+/// How a learner is made.
+#[derive(Debug)]
+enum Make {
+    /// It can also learn on a basis.
+    OnBasis(fn(Kernel, &Settings) -> Box<dyn FrameLearner>),
+    /// It is a full machine always.
+    Full(fn(Kernel, &Settings) -> Box<dyn Learner>),
 }
 
 /// The setting that weighs errors against smoothness.
@@ -48,18 +61,30 @@ pub const LEARNERS: &[Choice] = &[
         wanted: Wanted::Classes,
         cost: Some(C),
         uses: &["c", "tolerance", "cache", "class-weight", "multiclass"],
-        make: svc,
+        make: Make::OnBasis(svc),
     },
-    Choice { name: "nu-svc", wanted: Wanted::Classes, cost: Some(NU), uses: &["nu", "tolerance", "cache", "multiclass"], make: nu_svc },
-    Choice { name: "svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "epsilon", "tolerance", "cache"], make: svr },
-    Choice { name: "nu-svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "nu", "tolerance", "cache"], make: nu_svr },
-    Choice { name: "one-class", wanted: Wanted::Nothing, cost: Some(NU), uses: &["nu", "tolerance", "cache"], make: one_class },
-    Choice { name: "ridge", wanted: Wanted::Values, cost: Some(LAMBDA), uses: &["lambda"], make: ridge },
-    Choice { name: "fisher", wanted: Wanted::Classes, cost: Some(LAMBDA), uses: FISHER, make: fisher },
-    Choice { name: "pca", wanted: Wanted::Nothing, cost: None, uses: PCA, make: pca },
-    Choice { name: "rvm", wanted: Wanted::Classes, cost: None, uses: &["task", "tolerance", "cache"], make: rvm },
-    Choice { name: "parzen", wanted: Wanted::Classes, cost: None, uses: &["class-weight"], make: parzen },
-    Choice { name: "nadaraya-watson", wanted: Wanted::Values, cost: None, uses: &[], make: nadaraya_watson },
+    Choice {
+        name: "nu-svc",
+        wanted: Wanted::Classes,
+        cost: Some(NU),
+        uses: &["nu", "tolerance", "cache", "multiclass"],
+        make: Make::OnBasis(nu_svc),
+    },
+    Choice { name: "svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "epsilon", "tolerance", "cache"], make: Make::OnBasis(svr) },
+    Choice { name: "nu-svr", wanted: Wanted::Values, cost: Some(C), uses: &["c", "nu", "tolerance", "cache"], make: Make::OnBasis(nu_svr) },
+    Choice {
+        name: "one-class",
+        wanted: Wanted::Nothing,
+        cost: Some(NU),
+        uses: &["nu", "tolerance", "cache"],
+        make: Make::OnBasis(one_class),
+    },
+    Choice { name: "ridge", wanted: Wanted::Values, cost: Some(LAMBDA), uses: &["lambda"], make: Make::OnBasis(ridge) },
+    Choice { name: "fisher", wanted: Wanted::Classes, cost: Some(LAMBDA), uses: FISHER, make: Make::OnBasis(fisher) },
+    Choice { name: "pca", wanted: Wanted::Nothing, cost: None, uses: PCA, make: Make::Full(pca) },
+    Choice { name: "rvm", wanted: Wanted::Classes, cost: None, uses: &["task", "tolerance", "cache"], make: Make::Full(rvm) },
+    Choice { name: "parzen", wanted: Wanted::Classes, cost: None, uses: &["class-weight"], make: Make::Full(parzen) },
+    Choice { name: "nadaraya-watson", wanted: Wanted::Values, cost: None, uses: &[], make: Make::Full(nadaraya_watson) },
 ];
 
 const FISHER: &[&str] = &["lambda", "penalty", "bias", "c", "class-weight", "cache"];
@@ -70,7 +95,7 @@ const C: Cost = Cost { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place:
 const NU: Cost = Cost { name: "nu", grid: &[0.001, 0.01, 0.1], place: |settings| &mut settings.nu };
 const LAMBDA: Cost = Cost { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
 
-fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = Svc::default();
     Box::new(Svc {
         kernel,
@@ -83,7 +108,7 @@ fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     })
 }
 
-fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = NuSvc::default();
     Box::new(NuSvc {
         kernel,
@@ -95,7 +120,7 @@ fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     })
 }
 
-fn svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn svr(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = Svr::default();
     Box::new(Svr {
         kernel,
@@ -107,7 +132,7 @@ fn svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     })
 }
 
-fn nu_svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn nu_svr(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = NuSvr::default();
     Box::new(NuSvr {
         kernel,
@@ -119,7 +144,7 @@ fn nu_svr(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     })
 }
 
-fn one_class(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn one_class(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = OneClass::default();
     Box::new(OneClass {
         kernel,
@@ -130,11 +155,11 @@ fn one_class(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
     })
 }
 
-fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn ridge(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     Box::new(Ridge { kernel, lambda: settings.lambda.unwrap_or(Ridge::default().lambda) })
 }
 
-fn fisher(kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+fn fisher(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     let usual = Fisher::default();
     let cost = settings.c.unwrap_or(1.0);
     Box::new(Fisher {
@@ -213,16 +238,16 @@ pub struct Settings {
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..))]
     pub cache: Option<u32>,
     /// Factors of C (svc), of the scatter (fisher) or of the shares (parzen) for the classes: balanced, or LABEL=W,.. [default: all 1].
-    #[arg(long, value_name = "W", value_parser = class_weights, allow_hyphen_values = true)]
+    #[arg(long, value_name = "W", value_parser = words::class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
     /// How several classes become two-class problems: one-vs-one, one-vs-rest or ecoc (svc, nu-svc) [default: one-vs-one].
-    #[arg(long, value_name = "HOW", value_parser = multiclass)]
+    #[arg(long, value_name = "HOW", value_parser = words::multiclass)]
     pub multiclass: Option<Multiclass>,
     /// What lambda penalises: weight, coefficients, or none (fisher) [default: weight].
-    #[arg(long, value_name = "WHAT", value_parser = penalty)]
+    #[arg(long, value_name = "WHAT", value_parser = words::penalty)]
     pub penalty: Option<Penalty>,
     /// How the threshold is chosen: midpoint, equal-mahalanobis, least-error or svm (fisher) [default: least-error].
-    #[arg(long, value_name = "RULE", value_parser = bias)]
+    #[arg(long, value_name = "RULE", value_parser = words::bias)]
     pub bias: Option<Threshold>,
     /// Components to keep (pca) [default: 10].
     #[arg(long, value_name = "K", conflicts_with = "explained")]
@@ -236,12 +261,16 @@ pub struct Settings {
     /// The seed of the run.
     #[arg(skip)]
     pub seed: u64,
+    /// Flags of a basis.
+    #[command(flatten)]
+    pub basis: bases::Flags,
 }
 
 impl Settings {
-    /// The settings with a seed for what they draw: the words of output codes, the first block of an eigen-solver.
+    /// The settings with a seed for what they draw: the words of output codes, the first block of an eigen-solver, bases.
     pub fn seeded(mut self, seed: u64) -> Self {
         self.seed = seed;
+        self.basis.seed = seed;
         if let Some(Multiclass::OutputCodes { seed: old }) = &mut self.multiclass {
             *old = seed;
         }
@@ -288,6 +317,8 @@ impl Settings {
 impl Choice {
     /// Refuses flags that this learner does not use.
     pub fn check(&self, settings: &Settings) -> Result<()> {
+        let able: Vec<&str> = LEARNERS.iter().filter(|choice| matches!(choice.make, Make::OnBasis(_))).map(|choice| choice.name).collect();
+        settings.basis.check(self.name, &able)?;
         let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else {
             return if self.name == "fisher" { settings.check_together() } else { Ok(()) };
         };
@@ -303,9 +334,15 @@ impl Choice {
         }
     }
 
-    /// The learner.
+    /// The learner, on a basis where the settings have one.
     pub fn make(&self, kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
-        (self.make)(kernel, settings)
+        match self.make {
+            Make::Full(make) => make(kernel, settings),
+            Make::OnBasis(make) => match settings.basis.on(|| make(kernel.clone(), settings)) {
+                Some(on_basis) => Box::new(on_basis),
+                None => make(kernel, settings),
+            },
+        }
     }
 
     /// The setting that `--tune` searches beside the width, with these settings.
@@ -334,30 +371,6 @@ pub fn by_name() -> impl TypedValueParser<Value = &'static Choice> {
     names.try_map(|name| LEARNERS.iter().find(|choice| choice.name == name).ok_or("there is no such learner"))
 }
 
-fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
-    Multiclass::named(name).ok_or("there are one-vs-one, one-vs-rest and ecoc")
-}
-
-fn penalty(name: &str) -> std::result::Result<Penalty, String> {
-    Penalty::named(name).ok_or_else(|| format!("there are {}", Penalty::NAMES.join(", ")))
-}
-
-fn bias(name: &str) -> std::result::Result<Threshold, String> {
-    Threshold::named(name, 1.0).ok_or_else(|| format!("there are {}", Threshold::NAMES.join(", ")))
-}
-
-fn class_weights(text: &str) -> std::result::Result<ClassWeights, String> {
-    if text == "balanced" {
-        return Ok(ClassWeights::Balanced);
-    }
-    let pair = |part: &str| {
-        let (label, weight) = part.rsplit_once('=')?;
-        Some((Label::new(label), weight.parse().ok()?))
-    };
-    let pairs: Option<Vec<(Label, f64)>> = text.split(',').map(pair).collect();
-    pairs.map(ClassWeights::Given).ok_or_else(|| "write balanced, or LABEL=WEIGHT for each class, with commas between them".into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -370,13 +383,5 @@ mod tests {
             assert_eq!(choice.given_cost(&choice.with_cost(&none, 2.0)), choice.cost.as_ref().map(|_| 2.0));
             assert!(choice.cost.as_ref().is_none_or(|cost| choice.uses.contains(&cost.name)));
         }
-    }
-
-    #[test]
-    fn class_weights_are_read_by_label() {
-        assert_eq!(class_weights("balanced"), Ok(ClassWeights::Balanced));
-        let given = ClassWeights::Given(vec![(Label::new("a=b"), 2.0), (Label::new("-1"), 0.5)]);
-        assert_eq!(class_weights("a=b=2,-1=0.5"), Ok(given));
-        assert!(class_weights("a").is_err() && class_weights("a=x").is_err() && class_weights("").is_err());
     }
 }

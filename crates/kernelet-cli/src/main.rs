@@ -1,5 +1,6 @@
 //! The program `kernelet`: small, fast kernel machines from the command line.
 mod arguments;
+mod bases;
 mod commands;
 mod experiment;
 mod failure;
@@ -13,6 +14,7 @@ mod scaling;
 mod session;
 mod sparsifiers;
 mod tune;
+mod words;
 
 use std::process::ExitCode;
 

@@ -95,6 +95,7 @@ impl Inspected {
         parts.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
         parts.extend(facts.penalty.as_ref().map(|penalty| format!("penalty {penalty}")));
         parts.extend(facts.bias.as_ref().map(|bias| format!("bias {bias}")));
+        parts.extend(facts.basis.as_ref().map(|basis| format!("basis by {}", basis.method)));
         parts.extend(facts.rank.map(|rank| format!("rank {rank}")));
         parts.extend(facts.features.as_ref().map(|features| {
             let whitened = if features.whitened { ", whitened" } else { "" };

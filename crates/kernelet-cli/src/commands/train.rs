@@ -10,7 +10,7 @@ use kernelet::{
     evaluate::Candidate,
     kernel::Kernel,
     learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::{Calibration, Decision, FeatureFacts, Prediction},
+    machine::{BasisFacts, Calibration, Decision, FeatureFacts, Prediction},
     model,
     watch::Status,
 };
@@ -76,6 +76,7 @@ Examples:
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
   kernelet train normal.csv -o normal.model --learner one-class --nu 0.05 --scale standard
   kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
+  kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
 Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
@@ -86,6 +87,9 @@ impl Train {
         files::check_output(&self.output, &[&self.data])?;
         self.learner.check(&self.settings)?;
         self.check_folds()?;
+        if self.start.is_some() && self.settings.basis.method.is_some() {
+            return Err(Failure::usage("--start is not used with --method, which begins with a new basis"));
+        }
         self.settings = self.settings.seeded(session.seed);
         if self.tune && self.learner.wanted == Wanted::Nothing {
             return Err(Failure::usage(format!(
@@ -185,6 +189,7 @@ impl Train {
             rank: machine.facts.rank,
             components: machine.facts.features.as_ref().map(|features| features.variances.len()),
             explained: machine.facts.features.as_ref().map(FeatureFacts::explained),
+            basis: machine.facts.basis.as_ref().map(Spanned::new),
         }
     }
 
@@ -236,8 +241,13 @@ fn say_how_it_ended(fit: &Fit, session: &Session) {
         let directions = counted(rank, "direction");
         session.note(format!("{directions} have more than {:.0e} of the largest scatter; all others are left out", Fisher::NO_SCATTER));
     }
+    if let Some(basis) = fit.machine.facts.basis.as_ref().filter(|basis| basis.capped && basis.asked < usize::MAX) {
+        let (asked, found) = (count(basis.asked), counted(fit.machine.vectors(), "vector"));
+        session.note(format!("{asked} vectors were asked for, but the rows span no more; the machine has {found}"));
+    }
     match fit.report.status {
         Status::Converged => {}
+        Status::Capped if fit.machine.facts.basis.is_some() => {}
         Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
         Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
         _ => session.note("the limit of iterations came before the solution; the machine of the work so far is kept"),
@@ -287,6 +297,38 @@ struct Trained {
     components: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explained: Option<Vec<f64>>,
+    #[serde(flatten)]
+    basis: Option<Spanned>,
+}
+
+/// The basis of a machine that was trained on one.
+#[derive(Serialize)]
+struct Spanned {
+    method: String,
+    capped: bool,
+    basis_error: BasisError,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shrunk: Option<String>,
+    evaluations_of_the_paper: u64,
+}
+
+/// Squared distances of the training rows from the span.
+#[derive(Serialize)]
+struct BasisError {
+    largest: f64,
+    mean: f64,
+}
+
+impl Spanned {
+    fn new(facts: &BasisFacts) -> Self {
+        Spanned {
+            method: facts.method.clone(),
+            capped: facts.capped,
+            basis_error: BasisError { largest: facts.largest_error, mean: facts.mean_error },
+            shrunk: facts.shrunk.clone(),
+            evaluations_of_the_paper: facts.evaluations_of_the_paper,
+        }
+    }
 }
 
 impl Answer for Trained {
@@ -302,6 +344,11 @@ impl Answer for Trained {
             pairs.push(("classes", list(&self.classes)));
         }
         pairs.push(("vectors", count(self.vectors)));
+        if let Some(Spanned { method, basis_error: BasisError { largest, mean }, shrunk, .. }) = &self.basis {
+            let by = if shrunk.is_some() { format!("{method}, then its support vectors") } else { method.clone() };
+            pairs.push(("chosen by", by));
+            pairs.push(("basis error", format!("mean {}, largest {}", figure(*mean), figure(*largest))));
+        }
         if let Some(explained) = &self.explained {
             let first: Vec<String> = explained.iter().take(5).map(|&part| percent(part)).collect();
             let more = if explained.len() > first.len() { ", .." } else { "" };

@@ -9,7 +9,10 @@ use kernelet::{
 };
 use serde::Deserialize;
 
-use crate::learners::{self, Choice, LEARNERS};
+use crate::{
+    bases,
+    learners::{self, Choice, LEARNERS},
+};
 
 /// The most splits of one set.
 pub const MOST_SPLITS: usize = 10_000;
@@ -108,6 +111,10 @@ pub struct Settings {
     pub penalty: Option<String>,
     /// How its threshold is chosen.
     pub bias: Option<String>,
+    /// Who chooses the basis, where it is learned on one.
+    pub method: Option<String>,
+    /// Vectors of the basis.
+    pub vectors: Option<usize>,
 }
 
 /// What the paper printed for one set and method.
@@ -211,6 +218,8 @@ impl Set {
             lambda: first.lambda.or(second.lambda),
             penalty: first.penalty.clone().or(second.penalty.clone()),
             bias: first.bias.clone().or(second.bias.clone()),
+            method: first.method.clone().or(second.method.clone()),
+            vectors: first.vectors.or(second.vectors),
         }
     }
 
@@ -234,7 +243,13 @@ impl Settings {
     fn flags(&self) -> Result<learners::Settings, String> {
         let penalty = self.penalty.as_deref().map(|name| Penalty::named(name).ok_or(format!("there is no penalty {name:?}")));
         let bias = self.bias.as_deref().map(|name| Threshold::named(name, 1.0).ok_or(format!("there is no bias {name:?}")));
+        let method = self.method.as_deref().map(|name| bases::named(name).ok_or(format!("there is no method {name:?} for a basis")));
+        let basis = bases::Flags { method: method.transpose()?, vectors: self.vectors, ..Default::default() };
+        if basis.method.is_some() != basis.vectors.is_some() {
+            return Err("a basis needs both its method and the number of vectors".into());
+        }
         Ok(learners::Settings {
+            basis,
             c: self.c,
             tolerance: self.tolerance,
             lambda: self.lambda,
@@ -299,6 +314,8 @@ mod tests {
             ("{ width = 4 }", "{ width = 4, kernel = 'cubic' }", "set a: there is no kernel \"cubic\""),
             ("{ width = 4 }", "{ width = 4, penalty = 'all' }", "set a: there is no penalty \"all\""),
             ("{ width = 4 }", "{ width = 4, bias = 'mean' }", "set a: there is no bias \"mean\""),
+            ("{ width = 4 }", "{ width = 4, method = 'grid', vectors = 3 }", "set a: there is no method \"grid\" for a basis"),
+            ("{ width = 4 }", "{ width = 4, vectors = 3 }", "set a: a basis needs both its method and the number of vectors"),
             ("gamma = 2, c", "c", ""),
         ];
         for (good, bad, words) in cases {

@@ -4,6 +4,7 @@
 mod arrays;
 mod bad_data;
 mod bad_models;
+mod basis;
 mod compress;
 mod demo;
 mod evaluate;

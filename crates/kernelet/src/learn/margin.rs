@@ -52,7 +52,6 @@ pub(crate) struct MarginSolution {
     pub primal: f64,
     pub dual: f64,
     /// Steps made.
-    #[cfg_attr(not(test), expect(dead_code, reason = "told by learners in frame coordinates"))]
     pub iterations: usize,
     pub status: Status,
 }
@@ -276,7 +275,7 @@ fn balanced(multipliers: &[f64], signs: &[f64]) -> Vec<f64> {
 }
 
 /// The offset of least loss for given values: the loss is a convex chain of straight pieces whose slope changes at `y_i - f_i`.
-fn best_offset(values: &[f64], problem: &MarginProblem) -> f64 {
+pub(crate) fn best_offset(values: &[f64], problem: &MarginProblem) -> f64 {
     let mut corners: Vec<(f64, f64)> = (0..values.len()).map(|i| (problem.signs[i] - values[i], problem.costs[i])).collect();
     corners.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
     let mut slope: f64 = -problem.costs.iter().zip(problem.signs).filter(|(_, y)| **y > 0.0).map(|(c, _)| c).sum::<f64>();

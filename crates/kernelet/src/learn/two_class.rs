@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Result,
-    data::{Classes, Dataset},
+    data::{Classes, Dataset, Label},
     kernel::Kernel,
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
@@ -35,6 +35,17 @@ impl TwoClass {
     pub fn of_sign(&self, sign: f64, value: impl Fn(usize) -> f64) -> Vec<f64> {
         self.rows.iter().zip(&self.signs).map(|(&i, &y)| if y == sign { y * value(i) } else { 0.0 }).collect()
     }
+}
+
+/// What the outputs of machines for these classes mean.
+pub(super) fn decision(labels: &[Label], multiclass: Multiclass) -> Result<Decision> {
+    let all = labels.to_vec();
+    Ok(match (labels, multiclass) {
+        ([negative, positive], _) => Decision::Sign { negative: negative.clone(), positive: positive.clone() },
+        (_, Multiclass::OneVsOne) => Decision::Votes { labels: all },
+        (_, Multiclass::OneVsRest) => Decision::Largest { labels: all },
+        (_, Multiclass::OutputCodes { seed }) => Decision::Codes { labels: all, words: code_words(labels.len(), seed)? },
+    })
 }
 
 /// All two-class problems of a data set, in the order of the machine's outputs.
@@ -61,23 +72,18 @@ impl<'a> Plan<'a> {
             let sign = move |class: usize| f64::from(i8::from(class == a) - i8::from(class == b));
             problem(format!("the classes {} and {}", labels[a], labels[b]), &sign)
         };
-        let (problems, decision) = match multiclass {
-            _ if k == 2 => {
-                let decision = Decision::Sign { negative: labels[0].clone(), positive: labels[1].clone() };
-                (vec![one_against(1, 0)], decision)
-            }
-            Multiclass::OneVsOne => {
-                (Pairwise::pairs(k).map(|(a, b)| one_against(a, b)).collect(), Decision::Votes { labels: labels.clone() })
-            }
-            Multiclass::OneVsRest => {
+        let decision = decision(&labels, multiclass)?;
+        let problems = match &decision {
+            Decision::Votes { .. } => Pairwise::pairs(k).map(|(a, b)| one_against(a, b)).collect(),
+            Decision::Largest { .. } => {
                 let one = |a: usize| problem(format!("the class {} and the rest", labels[a]), &|class| if class == a { 1.0 } else { -1.0 });
-                ((0..k).map(one).collect(), Decision::Largest { labels: labels.clone() })
+                (0..k).map(one).collect()
             }
-            Multiclass::OutputCodes { seed } => {
-                let words = code_words(k, seed)?;
+            Decision::Codes { words, .. } => {
                 let column = |c: usize| problem(format!("the two sides of code column {}", c + 1), &|class| f64::from(words[class][c]));
-                ((0..words[0].len()).map(column).collect(), Decision::Codes { labels: labels.clone(), words: words.clone() })
+                (0..words[0].len()).map(column).collect()
             }
+            _ => vec![one_against(1, 0)],
         };
         Ok(Plan { data, classes, source: Source::new(kernel, data)?, problems, decision, kernel })
     }

@@ -35,6 +35,31 @@ pub struct Facts {
     /// What features stand for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub features: Option<FeatureFacts>,
+    /// The basis in which it was trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basis: Option<BasisFacts>,
+}
+
+/// The basis in whose coordinates a machine was trained.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct BasisFacts {
+    /// The method that chose it, by the name used on the command line.
+    pub method: String,
+    /// The vectors asked for.
+    pub asked: usize,
+    /// True where fewer came out because the rows have no more.
+    pub capped: bool,
+    /// The largest squared distance of a training row from the span.
+    pub largest_error: f64,
+    /// The mean squared distance of the training rows from the span.
+    pub mean_error: f64,
+    /// Kernel evaluations made to choose it.
+    pub evaluations: u64,
+    /// Those that Franc2003's procedure would make.
+    pub evaluations_of_the_paper: u64,
+    /// How the support vectors took the place of the basis, where they did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<String>,
 }
 
 /// How much of the training rows' variance in feature space each feature has.
@@ -65,7 +90,9 @@ impl Facts {
         let weights = self.class_weights.iter().flatten().map(|&weight| ("a class weight", Some(weight)));
         let features = self.features.iter().flat_map(|f| f.variances.iter().chain([&f.total_variance]));
         let features = features.map(|&variance| ("a variance", Some(variance)));
-        for (name, value) in numbers.into_iter().chain(weights).chain(features) {
+        let errors =
+            self.basis.iter().flat_map(|basis| [basis.largest_error, basis.mean_error]).map(|error| ("an error of the basis", Some(error)));
+        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }
@@ -87,6 +114,7 @@ mod tests {
             Facts { nu: Some(f64::NAN), ..Facts::default() },
             Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() },
             Facts { features: Some(FeatureFacts { total_variance: f64::NAN, ..explained }), ..Facts::default() },
+            Facts { basis: Some(BasisFacts { mean_error: f64::NAN, ..BasisFacts::default() }), ..Facts::default() },
         ];
         for facts in bad {
             assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));

@@ -28,16 +28,29 @@ impl BasisBudget {
 
     /// An error when a bound makes no sense, or the points and the kernel allow no basis.
     pub fn check(&self, kernel: &Kernel, points: &Points) -> Result<()> {
+        self.check_for(kernel)?;
+        if points.is_empty() {
+            return Err(Error::data("the data have no rows"));
+        }
+        points.check_finite()?;
+        let squares = diagonal(kernel, points);
+        if !squares.iter().all(|square| square.is_finite()) {
+            return Err(Error::data("the kernel values are too large to be finite; scale the data"));
+        }
+        match squares.iter().any(|square| *square > 0.0) {
+            true => Ok(()),
+            false => Err(Error::data("k(x, x) is 0 for every row, so that the rows span nothing; use another kernel, such as gaussian")),
+        }
+    }
+
+    /// An error when a bound makes no sense or the kernel allows no basis; this needs no points.
+    pub fn check_for(&self, kernel: &Kernel) -> Result<()> {
         if self.max_vectors == 0 {
             return Err(Error::parameter("vectors", 0, "at least 1"));
         }
         if self.max_error.is_nan() || self.max_error < 0.0 {
             return Err(Error::parameter("max-error", self.max_error, "0 or above"));
         }
-        if points.is_empty() {
-            return Err(Error::data("the data have no rows"));
-        }
-        points.check_finite()?;
         kernel.check()?;
         if let Kernel::Precomputed(_) = kernel {
             return Err(Error::Unsupported {

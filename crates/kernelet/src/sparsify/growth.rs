@@ -17,13 +17,23 @@ use crate::{
         Kernel,
         simd::{self, Job, multiply_add},
     },
-    linalg::{Factor, Matrix},
+    linalg::{Factor, Matrix, dot},
     watch::Status,
 };
+
+/// What candidates have in a span that was there before.
+pub(crate) struct Known {
+    /// One row of coordinates for each candidate.
+    pub coordinates: Matrix,
+    /// The squared distance of each from that span.
+    pub gaps: Vec<f64>,
+}
 
 /// The basis so far.
 pub(crate) struct Growth<'a> {
     gram: Gram<'a>,
+    /// Coordinates in a span that was there before; none where there was none.
+    known: Option<Matrix>,
     /// One after the other, n numbers each.
     axes: Vec<f64>,
     /// k(x, x) of each candidate.
@@ -37,7 +47,12 @@ pub(crate) struct Growth<'a> {
 impl<'a> Growth<'a> {
     pub fn new(gram: Gram<'a>) -> Self {
         let squares = gram.diagonal();
-        Growth { gram, axes: vec![], gaps: squares.clone(), squares, chosen: vec![], factor: Factor::default() }
+        Growth { gram, known: None, axes: vec![], gaps: squares.clone(), squares, chosen: vec![], factor: Factor::default() }
+    }
+
+    /// Growth beyond a span that was there before: axes, gaps and factor are of what the candidates have beyond it.
+    pub fn beyond(gram: Gram<'a>, known: Known) -> Self {
+        Growth { known: Some(known.coordinates), gaps: known.gaps, ..Growth::new(gram) }
     }
 
     /// Number of candidates.
@@ -82,6 +97,12 @@ impl<'a> Growth<'a> {
         let root = self.gaps[k].sqrt();
         let mut axis = vec![0.0; n];
         self.gram.column(k, &mut axis);
+        if let Some(known) = self.known.as_ref().filter(|known| known.cols() > 0) {
+            let own = known.row(k);
+            axis.par_chunks_mut(CHUNK).zip(known.values().par_chunks(CHUNK * known.cols())).for_each(|(axis, rows)| {
+                axis.iter_mut().zip(rows.chunks_exact(known.cols())).for_each(|(value, row)| *value -= dot(row, own));
+            });
+        }
         let (axes, weights) = (&self.axes, &row);
         axis.par_chunks_mut(CHUNK).zip(self.gaps.par_chunks_mut(CHUNK)).enumerate().for_each(|(c, (axis, gaps))| {
             simd::run(NewAxis { axes, n, first: c * CHUNK, weights, root, axis, gaps });
@@ -140,7 +161,7 @@ impl Job for NewAxis<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::block::symmetric, linalg::dot};
+    use crate::kernel::block::symmetric;
 
     #[test]
     fn coordinates_gaps_and_factor_are_those_of_the_projection() {

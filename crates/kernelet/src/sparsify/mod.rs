@@ -3,10 +3,12 @@
 //! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points.
 mod basis;
+mod blocks;
 mod budget;
 pub mod direct;
 mod gram;
 mod growth;
+mod online;
 mod path;
 mod refit;
 pub mod select;
@@ -16,6 +18,7 @@ pub(crate) mod toy;
 
 pub use basis::{Basis, BasisBudget, BasisMethod};
 pub use budget::Budget;
+pub use online::OnlineBasis;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
 pub use task::{Task, residual, squared_norm};

@@ -8,15 +8,16 @@
 //! | `rsvm` | the same with penalty `1/2 beta'beta` instead of `1/2 beta'K^z beta`: the papers' RSVM | rows with classes, C |
 //!
 //! Cost: n m d + n m^2 for coordinates; `margin` n m^2 for each of 10 to 30 steps and output.
-use rayon::prelude::*;
-
 use super::{Task, task::inner_products};
 use crate::{
     Error, Result,
     data::{Classes, Points},
     frame::Frame,
     kernel::block::block,
-    learn::margin::{self, MarginProblem, MarginSettings, MarginSolution},
+    learn::{
+        margin::{self, MarginSettings},
+        margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, weights_of},
+    },
     linalg::{Cholesky, Matrix, weighted_gram},
     machine::{Coefficients, Decision, Expansion, Machine},
     watch::Watch,
@@ -134,37 +135,20 @@ fn labelled_rows(task: &Task) -> Result<(Points, Vec<usize>)> {
 }
 
 /// A support vector machine on the given coordinates for each output.
-fn machines_on(coordinates: &Matrix, task: &Task, classes: &[usize], c: Option<f64>, watch: &Watch) -> Result<Vec<MarginSolution>> {
+fn machines_on(coordinates: &Matrix, task: &Task, classes: &[usize], c: Option<f64>, watch: &Watch) -> Result<Vec<OutputMachine>> {
     let (machine, Some(data)) = (task.machine, task.data) else { return Err(missing("margin", "rows with their classes")) };
     let c = c
         .or(machine.facts.c)
         .ok_or_else(|| Error::parameter("c", "unknown", "given: the model does not say with which cost it was trained"))?;
     crate::error::require_positive("c", c)?;
     let weights = machine.facts.class_weights.clone().unwrap_or_else(|| vec![1.0; machine.decision.labels().len()]);
-    let quiet = watch.silent();
-    let solve = |output: usize| {
-        let sides: Vec<Option<f64>> = classes.iter().map(|&class| machine.decision.side(output, class)).collect();
-        let cost = |i: usize| c * weights.get(classes[i]).copied().unwrap_or(1.0) * data.weight(i);
-        let used: Vec<usize> = (0..classes.len()).filter(|&i| sides[i].is_some() && cost(i) > 0.0).collect();
-        let signs: Vec<f64> = used.iter().filter_map(|&i| sides[i]).collect();
-        if signs.iter().all(|y| *y > 0.0) || signs.iter().all(|y| *y < 0.0) {
-            return Err(Error::data(format!("the data have rows on one side only of output {}; margin needs both", output + 1)));
-        }
-        let costs: Vec<f64> = used.iter().map(|&i| cost(i)).collect();
-        let chosen = if used.len() == classes.len() { None } else { Some(coordinates.select(&used)) };
-        let problem = MarginProblem { rows: chosen.as_ref().unwrap_or(coordinates), signs: &signs, costs: &costs };
-        Ok(margin::solve(&problem, &MarginSettings::default(), None, &quiet))
-    };
-    (0..machine.outputs()).into_par_iter().map(solve).collect()
-}
-
-fn weights_of(solutions: &[MarginSolution]) -> Matrix {
-    let m = solutions.first().map_or(0, |s| s.weights.len());
-    Matrix::from_fn(m, solutions.len(), |j, k| solutions[k].weights[j])
-}
-
-fn offsets_of(solutions: &[MarginSolution]) -> Vec<f64> {
-    solutions.iter().map(|s| s.offset).collect()
+    let cost = |(i, &class): (usize, &usize)| c * weights.get(class).copied().unwrap_or(1.0) * data.weight(i);
+    let costs: Vec<f64> = classes.iter().enumerate().map(cost).collect();
+    let sides = Sides { decision: &machine.decision, classes, costs: &costs };
+    match sides.one_sided() {
+        Some(output) => Err(Error::data(format!("the data have rows on one side only of output {}; margin needs both", output + 1))),
+        None => Ok(solve_outputs(coordinates, &sides, &MarginSettings::default(), watch)),
+    }
 }
 
 fn missing(how: &'static str, what: &str) -> Error {

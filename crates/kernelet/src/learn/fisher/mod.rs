@@ -18,6 +18,7 @@
 //!
 //! Cost: n^2 d for the kernel matrix; then n^3/3 for `weight`, 4n^3/3 for `coefficients`, 9n^3 on one thread for `none`. Memory: two
 //! to three matrices of n^2.
+mod frame;
 mod probability;
 mod solve;
 mod thresholds;
@@ -119,6 +120,15 @@ struct Rows {
     scatter: Scatter,
 }
 
+impl Rows {
+    fn decision(&self) -> Decision {
+        match &self.labels[..] {
+            [negative, positive] => Decision::Sign { negative: negative.clone(), positive: positive.clone() },
+            _ => Decision::Largest { labels: self.labels.clone() },
+        }
+    }
+}
+
 impl Learner for Fisher {
     fn name(&self) -> &'static str {
         "fisher"
@@ -200,10 +210,7 @@ impl Fisher {
     /// Offsets and probabilities come from the projections of the training rows, with the kernel values computed once more: the matrix
     /// they were solved from is gone by now, and n^2 values are cheap beside its factor.
     fn machine(&self, data: &Dataset, rows: &Rows, coefficients: Matrix, facts: Facts, watch: &Watch) -> Result<Machine> {
-        let decision = match &rows.labels[..] {
-            [negative, positive] => Decision::Sign { negative: negative.clone(), positive: positive.clone() },
-            _ => Decision::Largest { labels: rows.labels.clone() },
-        };
+        let decision = rows.decision();
         let expansion = Expansion {
             kernel: self.kernel.clone(),
             vectors: vectors(&self.kernel, data, &rows.places),
@@ -214,14 +221,18 @@ impl Fisher {
         watch.report("threshold", 0, None, None);
         let mut outputs = machine.outputs_for(&data.points.select(&rows.places))?;
         watch.evaluated((rows.places.len() * rows.places.len()) as u64);
-        machine.offsets = thresholds::offsets(&self.bias, &outputs, &rows.codes, &rows.weights, rows.labels.len())?;
-        for i in 0..outputs.rows() {
-            outputs.row_mut(i).iter_mut().zip(&machine.offsets).for_each(|(output, offset)| *output += offset);
-        }
-        let prior_weights: Vec<f64> = rows.places.iter().map(|&i| data.weight(i)).collect();
-        machine.calibration =
-            probability::normal_classes(&outputs, &rows.codes, &prior_weights, rows.labels.len())?.map(Calibration::NormalClasses);
+        (machine.offsets, machine.calibration) = self.offsets_and_calibration(data, rows, &mut outputs)?;
         machine.check()?;
         Ok(machine)
+    }
+    /// Offsets for outputs without any, which are added to them, and the distributions of the outputs within the classes.
+    fn offsets_and_calibration(&self, data: &Dataset, rows: &Rows, outputs: &mut Matrix) -> Result<(Vec<f64>, Option<Calibration>)> {
+        let offsets = thresholds::offsets(&self.bias, outputs, &rows.codes, &rows.weights, rows.labels.len())?;
+        for i in 0..outputs.rows() {
+            outputs.row_mut(i).iter_mut().zip(&offsets).for_each(|(output, offset)| *output += offset);
+        }
+        let prior_weights: Vec<f64> = rows.places.iter().map(|&i| data.weight(i)).collect();
+        let normal = probability::normal_classes(outputs, &rows.codes, &prior_weights, rows.labels.len())?;
+        Ok((offsets, normal.map(Calibration::NormalClasses)))
     }
 }

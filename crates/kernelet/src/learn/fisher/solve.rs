@@ -21,7 +21,7 @@ use crate::{
 
 /// What was solved.
 pub(super) struct Directions {
-    /// One row for each training row, one column for each output.
+    /// One row for each training row, or each coordinate in a frame; one column for each output.
     pub coefficients: Matrix,
     /// The objective at the solution: `w'B w` and the penalty, summed over outputs.
     pub objective: f64,
@@ -43,7 +43,7 @@ pub(super) fn directions(fisher: &Fisher, gram: Matrix, scatter: &Scatter, class
 }
 
 /// How the means of the classes are combined for each output: their difference for two, each less the mean of all for several.
-fn mixes(classes: usize) -> Vec<Vec<f64>> {
+pub(super) fn mixes(classes: usize) -> Vec<Vec<f64>> {
     if classes == 2 {
         return vec![vec![-1.0, 1.0]];
     }
@@ -130,7 +130,7 @@ fn pulled(group_rows: &Matrix, mixes: &[Vec<f64>]) -> Matrix {
 
 /// Scales the solution so that the means of two classes lie 2 apart on their line [Franc2003 (6)], on average over the pairs where
 /// there are several. At a solution the objective is `d.w` before scaling, so that it is the square of the factor times that after.
-fn scaled_apart(solved: Matrix, pulls: &[f64], rank: Option<usize>, classes: usize) -> Result<Directions> {
+pub(super) fn scaled_apart(solved: Matrix, pulls: &[f64], rank: Option<usize>, classes: usize) -> Result<Directions> {
     // Over all pairs, the sum of (w_a - w_b).(mean_a - mean_b) is `classes` times the sum of w_a.(mean_a - mean).
     let sum: f64 = pulls.iter().sum();
     let apart = if classes == 2 { sum } else { 2.0 * sum / (classes as f64 - 1.0) };
@@ -146,7 +146,7 @@ fn scaled_apart(solved: Matrix, pulls: &[f64], rank: Option<usize>, classes: usi
     Ok(Directions { coefficients, objective: factor * factor * sum, rank })
 }
 
-fn not_definite(lambda: f64) -> Error {
+pub(super) fn not_definite(lambda: f64) -> Error {
     Error::data(format!(
         "the scatter with lambda {lambda} on its diagonal is not positive definite to working precision; raise lambda, or use the penalty none"
     ))

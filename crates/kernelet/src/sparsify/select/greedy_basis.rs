@@ -3,9 +3,14 @@
 //! This is Cholesky with the largest remaining diagonal as pivot. It makes the largest error small and so collects outliers; the mean
 //! error is often no better than that of random points (see [`RpCholesky`](super::RpCholesky)).
 //!
-//! Cost: n m (d + m) time, n m numbers, n m kernel values.
+//! Distances only fall, so that those from some vectors ago bound those of now. Vectors are therefore chosen within a pool, the points that were
+//! farthest when it was made, for as long as the farthest of the pool is farther than any other point was; only then are all points brought
+//! up to date, in one matrix product for all vectors chosen since. The choice is the same as one by one.
+//!
+//! Cost: n m (d + m) time, n m numbers, n m kernel values, and p m (d + m) for the pool of p points each time it is made anew.
 use super::super::{
     basis::{Basis, BasisBudget, BasisMethod},
+    blocks::Blocks,
     gram::Gram,
     growth::Growth,
 };
@@ -13,8 +18,15 @@ use crate::{
     Result,
     data::{Points, draw::Draw},
     kernel::Kernel,
+    linalg::Factor,
     watch::{Status, Watch},
 };
+
+/// The pool has one of so many points, and at least so many.
+const POOL: (usize, usize) = (32, 1024);
+
+/// For fewer points than this all are brought up to date for each vector.
+const ONE_BY_ONE: usize = 4096;
 
 /// Greedy choice by largest error.
 #[derive(Clone, Debug, Default)]
@@ -35,8 +47,66 @@ impl BasisMethod for GreedyBasis {
             true => first,
             false => largest(growth.gaps()).0,
         };
-        Ok(grow(kernel, points, budget, pick, watch))
+        match points.len() <= ONE_BY_ONE {
+            true => Ok(grow(kernel, points, budget, pick, watch)),
+            false => Ok(in_pools(kernel, points, first, (points.len() / POOL.0).max(POOL.1), budget, watch)),
+        }
     }
+}
+
+/// Chooses in pools of `size` points until the budget is spent or nothing is left. The first vector is `first` where no point is farther.
+fn in_pools(kernel: &Kernel, points: &Points, first: usize, size: usize, budget: &BasisBudget, watch: &Watch) -> Basis {
+    let mut grown = Blocks::new(kernel, points, budget.max_vectors.min(points.len()));
+    let (most, mut status, mut evaluations) = (grown.most(), Status::Converged, 0);
+    while grown.chosen().len() < most {
+        if watch.cancelled() && !grown.chosen().is_empty() {
+            status = Status::Cancelled;
+            break;
+        }
+        let (pool, others) = match grown.chosen().is_empty() && grown.gaps()[first] == largest(grown.gaps()).1 {
+            true => (vec![first], f64::INFINITY),
+            false => farthest(grown.gaps(), size),
+        };
+        let (kept, factor) = choose_in(kernel, points, &grown, &pool, others, budget.max_error);
+        if kept.is_empty() {
+            break;
+        }
+        grown.add(&kept, &factor);
+        evaluations += kept.len() * (points.len() + pool.len());
+        watch.evaluated((kept.len() * (points.len() + pool.len())) as u64);
+        watch.report("vectors", grown.chosen().len() as u64, Some(most as u64), Some(largest(grown.gaps()).1));
+    }
+    let basis = grown.finish(status);
+    Basis { evaluations: evaluations as u64, ..basis }
+}
+
+/// The `size` points of largest gaps in order of their places, the first of equal ones, and the largest gap of the others.
+fn farthest(gaps: &[f64], size: usize) -> (Vec<usize>, f64) {
+    let mut order: Vec<usize> = (0..gaps.len()).collect();
+    if size >= order.len() {
+        return (order, 0.0);
+    }
+    let (_, next, _) = order.select_nth_unstable_by(size, |&a, &b| gaps[b].total_cmp(&gaps[a]).then(a.cmp(&b)));
+    let others = gaps[*next];
+    order.truncate(size);
+    order.sort_unstable();
+    (order, others)
+}
+
+/// Chooses in the pool while its farthest point is beyond the bound and at least as far as the `others` were; the first choice is always
+/// that far, because the pool has the farthest of all.
+fn choose_in(kernel: &Kernel, points: &Points, grown: &Blocks, pool: &[usize], others: f64, bound: f64) -> (Vec<usize>, Factor) {
+    let (own, room) = (points.select(pool), grown.most() - grown.chosen().len());
+    let mut growth = Growth::beyond(Gram::of(kernel, &own), grown.known(pool));
+    while growth.chosen().len() < room {
+        let (place, gap) = largest(growth.gaps());
+        let may = gap > bound && (gap >= others || growth.chosen().is_empty());
+        if !may || !growth.choose(place) {
+            break;
+        }
+    }
+    let (factor, chosen) = growth.into_factor();
+    (chosen.into_iter().map(|place| pool[place]).collect(), factor)
 }
 
 /// The loop that methods share which look at the distances from the span: pick a point, add it, until the budget is spent or nothing is left.
@@ -94,6 +164,23 @@ mod tests {
             let basis = GreedyBasis { seed: 4 }.choose(&kernel, &points, &BasisBudget::vectors(9), &Watch::none()).unwrap();
             assert_eq!(basis.chosen, literal(&kernel, &points, 9, basis.chosen[0]));
             assert_eq!((basis.evaluations, basis.evaluations_of_the_paper()), (9 * 120, 2 * 120 * 9 - 36));
+        }
+    }
+
+    #[test]
+    fn pools_of_any_size_pick_what_one_by_one_picks() {
+        let points = banana(500, 5).points;
+        let budget = BasisBudget { max_error: 1e-3, ..BasisBudget::vectors(60) };
+        for kernel in [Kernel::gaussian(0.8), Kernel::gaussian(200.0), Kernel::named("polynomial", 1.0, 3, 1.0).unwrap()] {
+            let want = GreedyBasis { seed: 4 }.choose(&kernel, &points, &budget, &Watch::none()).unwrap();
+            for size in [1, 7, 100, 500] {
+                let first = Draw::seeded(4).below(500);
+                let found = in_pools(&kernel, &points, first, size, &budget, &Watch::none());
+                assert_eq!(found.chosen, want.chosen, "{} {size}", kernel.name());
+                for (a, b) in found.coordinates.values().iter().zip(want.coordinates.values()) {
+                    assert!((a - b).abs() < 1e-5, "{a} {b}");
+                }
+            }
         }
     }
 

@@ -3,27 +3,21 @@
 //!
 //! With blocks (Epperly, Tropp, Webber 2024) several points are proposed at once and each is kept with the probability that makes the result
 //! distributed as one by one; the work is then in matrix products. Cost either way: n m (d + m) time, n m numbers.
-use rayon::prelude::*;
-
 use super::{
-    super::basis::{Basis, BasisBudget, BasisMethod},
+    super::{
+        basis::{Basis, BasisBudget, BasisMethod},
+        blocks::Blocks,
+    },
     greedy_basis::grow,
     kmeans::drawn,
 };
 use crate::{
     Result,
     data::{Points, draw::Draw},
-    frame::DEPENDENT,
-    kernel::{
-        Kernel,
-        block::{Columns, Scratch, diagonal, symmetric},
-    },
-    linalg::{Factor, Lower, Matrix, Product, Real, dot},
+    kernel::Kernel,
+    linalg::Factor,
     watch::{Status, Watch},
 };
-
-/// Rows of one unit of work.
-const CHUNK: usize = 512;
 
 /// Randomly pivoted Cholesky.
 #[derive(Clone, Debug, Default)]
@@ -54,148 +48,77 @@ impl BasisMethod for RpCholesky {
                 },
                 watch,
             )),
-            block => Ok(Blocks::new(kernel, points, most).run(block, budget, &mut draw, watch)),
+            block => Ok(run(Blocks::new(kernel, points, most), block, budget, &mut draw, watch)),
         }
     }
 }
 
-/// The basis so far, in the form that blocks need: the coordinates of all points row by row.
-struct Blocks<'a> {
-    kernel: &'a Kernel,
-    points: &'a Points,
-    /// n rows of `most` numbers, of which the first are filled.
-    coordinates: Matrix,
-    squares: Vec<f64>,
-    gaps: Vec<f64>,
-    chosen: Vec<usize>,
+/// Proposes blocks of points until the budget is spent.
+fn run(mut grown: Blocks, block: usize, budget: &BasisBudget, draw: &mut Draw, watch: &Watch) -> Basis {
+    let (most, rows, mut status) = (grown.most(), grown.gaps().len(), Status::Converged);
+    let mut empty_rounds = 0;
+    while grown.chosen().len() < most && empty_rounds < 3 {
+        if watch.cancelled() && !grown.chosen().is_empty() {
+            status = Status::Cancelled;
+            break;
+        }
+        let largest = grown.gaps().iter().copied().fold(0.0, f64::max);
+        if largest <= budget.max_error || largest == 0.0 {
+            break;
+        }
+        let proposed = propose(&grown, block, draw);
+        let (kept, factor) = keep(&grown, &proposed, most - grown.chosen().len(), draw);
+        empty_rounds = if kept.is_empty() { empty_rounds + 1 } else { 0 };
+        grown.add(&kept, &factor);
+        watch.evaluated((kept.len() * rows) as u64);
+        watch.report("vectors", grown.chosen().len() as u64, Some(most as u64), Some(largest));
+    }
+    grown.finish(status)
 }
 
-impl<'a> Blocks<'a> {
-    fn new(kernel: &'a Kernel, points: &'a Points, most: usize) -> Self {
-        let squares = diagonal(kernel, points);
-        Blocks { kernel, points, coordinates: Matrix::zeros(points.len(), most), gaps: squares.clone(), squares, chosen: vec![] }
+/// Distinct points, each drawn in proportion to its distance.
+fn propose(grown: &Blocks, block: usize, draw: &mut Draw) -> Vec<usize> {
+    let gaps = grown.gaps();
+    let mut sums = Vec::with_capacity(gaps.len());
+    let mut sum = 0.0;
+    for gap in gaps {
+        sum += gap;
+        sums.push(sum);
     }
+    let mut proposed: Vec<usize> = vec![];
+    for _ in 0..block {
+        let target = draw.uniform() * sum;
+        let place = sums.partition_point(|s| *s <= target).min(sums.len() - 1);
+        if !proposed.contains(&place) && !grown.is_dependent(place, gaps[place]) {
+            proposed.push(place);
+        }
+    }
+    proposed
+}
 
-    fn run(mut self, block: usize, budget: &BasisBudget, draw: &mut Draw, watch: &Watch) -> Basis {
-        let (most, mut status) = (self.coordinates.cols(), Status::Converged);
-        let mut empty_rounds = 0;
-        while self.chosen.len() < most && empty_rounds < 3 {
-            if watch.cancelled() && !self.chosen.is_empty() {
-                status = Status::Cancelled;
-                break;
-            }
-            let largest = self.gaps.iter().copied().fold(0.0, f64::max);
-            if largest <= budget.max_error || largest == 0.0 {
-                break;
-            }
-            let proposed = self.propose(block, draw);
-            let (kept, factor) = self.keep(&proposed, most - self.chosen.len(), draw);
-            empty_rounds = if kept.is_empty() { empty_rounds + 1 } else { 0 };
-            self.add(&kept, &factor.to_lower(kept.len()));
-            watch.evaluated((kept.len() * self.points.len()) as u64);
-            watch.report("vectors", self.chosen.len() as u64, Some(most as u64), Some(largest));
+/// Goes through the proposals in order: each is kept with probability (distance now) / (distance when proposed). Returns those kept and the
+/// factor of what their kernel matrix has beyond the span.
+fn keep(grown: &Blocks, proposed: &[usize], room: usize, draw: &mut Draw) -> (Vec<usize>, Factor) {
+    let rest = grown.beyond(proposed);
+    let (mut kept, mut places, mut factor) = (vec![], vec![], Factor::default());
+    for (i, &point) in proposed.iter().enumerate() {
+        let column = places.iter().map(|&j: &usize| rest.at(i, j)).collect();
+        let (mut row, gap) = factor.row_for(column, rest.at(i, i));
+        let passes = draw.uniform() * rest.at(i, i) < gap && !grown.is_dependent(point, gap);
+        if passes && kept.len() < room {
+            row.push(gap.sqrt());
+            factor.push(&row);
+            kept.push(point);
+            places.push(i);
         }
-        self.finish(status)
     }
-
-    /// Distinct points, each drawn in proportion to its distance.
-    fn propose(&self, block: usize, draw: &mut Draw) -> Vec<usize> {
-        let mut sums = Vec::with_capacity(self.gaps.len());
-        let mut sum = 0.0;
-        for gap in &self.gaps {
-            sum += gap;
-            sums.push(sum);
-        }
-        let mut proposed: Vec<usize> = vec![];
-        for _ in 0..block {
-            let target = draw.uniform() * sum;
-            let place = sums.partition_point(|s| *s <= target).min(sums.len() - 1);
-            if !proposed.contains(&place) && self.gaps[place] > DEPENDENT * self.squares[place] {
-                proposed.push(place);
-            }
-        }
-        proposed
-    }
-
-    /// Goes through the proposals in order: each is kept with probability (distance now) / (distance when proposed). Returns those kept and the
-    /// factor of what their kernel matrix has beyond the span.
-    fn keep(&self, proposed: &[usize], room: usize, draw: &mut Draw) -> (Vec<usize>, Factor) {
-        let m = self.chosen.len();
-        let mut rest = symmetric(self.kernel, &self.points.select(proposed));
-        for i in 0..proposed.len() {
-            for j in 0..=i {
-                let known = dot(&self.coordinates.row(proposed[i])[..m], &self.coordinates.row(proposed[j])[..m]);
-                rest.row_mut(i)[j] -= known;
-            }
-        }
-        let (mut kept, mut places, mut factor) = (vec![], vec![], Factor::default());
-        for (i, &point) in proposed.iter().enumerate() {
-            let column = places.iter().map(|&j: &usize| rest.at(i, j)).collect();
-            let (mut row, gap) = factor.row_for(column, rest.at(i, i));
-            let passes = draw.uniform() * rest.at(i, i) < gap && gap > DEPENDENT * self.squares[point];
-            if passes && kept.len() < room {
-                row.push(gap.sqrt());
-                factor.push(&row);
-                kept.push(point);
-                places.push(i);
-            }
-        }
-        (kept, factor)
-    }
-
-    /// Adds the coordinates along the new vectors: `(K[:, kept] - G G[kept]') T^-T`.
-    fn add(&mut self, kept: &[usize], lower: &Lower) {
-        let (m, s, most, dim) = (self.chosen.len(), kept.len(), self.coordinates.cols(), self.points.len());
-        if s == 0 || dim == 0 {
-            return;
-        }
-        let columns = Columns::new(self.kernel, &self.points.select(kept));
-        // Minus the known coordinates of the new vectors, one column for each.
-        let minus = Matrix::from_fn(m, s, |i, j| -self.coordinates.row(kept[j])[i]);
-        let (points, minus) = (self.points, minus.values());
-        let chunks = self.coordinates.values_mut().par_chunks_mut(CHUNK * most).zip(self.gaps.par_chunks_mut(CHUNK)).enumerate();
-        chunks.for_each_init(
-            || (Scratch::default(), vec![]),
-            |(scratch, values), (c, (coordinates, gaps))| {
-                values.resize(gaps.len() * s, 0.0);
-                columns.fill(points, c * CHUNK..c * CHUNK + gaps.len(), values, scratch);
-                f64::add_product(Product { a: coordinates, stride: most, inner: m, b: minus, cols: s }, values);
-                lower.solve_rows(values);
-                for ((row, new), gap) in coordinates.chunks_exact_mut(most).zip(values.chunks_exact(s)).zip(gaps) {
-                    row[m..m + s].copy_from_slice(new);
-                    *gap = (*gap - dot(new, new)).max(0.0);
-                }
-            },
-        );
-        // A vector has no coordinates along those kept after it; rounding would leave some.
-        for (j, &point) in kept.iter().enumerate() {
-            let row = self.coordinates.row_mut(point);
-            row[m..m + s].fill(0.0);
-            row[m..=m + j].copy_from_slice(&lower.matrix().row(j)[..=j]);
-            self.gaps[point] = 0.0;
-        }
-        self.chosen.extend_from_slice(kept);
-    }
-
-    fn finish(self, status: Status) -> Basis {
-        let (m, most) = (self.chosen.len(), self.coordinates.cols());
-        let lower = Matrix::from_fn(m, m, |i, j| if j <= i { self.coordinates.row(self.chosen[i])[j] } else { 0.0 });
-        let mut values = self.coordinates.into_values();
-        if m < most {
-            for i in 0..self.points.len() {
-                values.copy_within(i * most..i * most + m, i * m);
-            }
-            values.truncate(self.points.len() * m);
-        }
-        let coordinates = Matrix::new(values, self.points.len(), m).unwrap_or_default();
-        Basis::of_points(self.kernel, self.points, self.chosen, Lower::new(lower), coordinates, status)
-    }
+    (kept, factor)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::banana;
+    use crate::{data::banana, linalg::Matrix};
 
     fn basis(block: Option<usize>, seed: u64) -> Basis {
         let points = banana(400, 5).points;

@@ -1,0 +1,110 @@
+//! Bases chosen before training: the flags, and the methods by name.
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use kernelet::{
+    learn::{FrameLearner, OnBasis, Shrink},
+    sparsify::{
+        BasisBudget, BasisMethod,
+        select::{GreedyBasis, KMeans, RandomBasis, RpCholesky},
+    },
+};
+
+use crate::failure::{Failure, Result};
+
+/// A method that chooses a basis.
+#[derive(Debug)]
+pub struct Method {
+    /// The name on the command line.
+    pub name: &'static str,
+    make: fn(u64) -> Box<dyn BasisMethod>,
+}
+
+/// All methods.
+pub const METHODS: &[Method] = &[
+    Method { name: "greedy-basis", make: |seed| Box::new(GreedyBasis { seed }) },
+    Method { name: "rpcholesky", make: |seed| Box::new(RpCholesky { seed, ..RpCholesky::default() }) },
+    Method { name: "kmeans", make: |seed| Box::new(KMeans { seed, ..KMeans::default() }) },
+    Method { name: "random", make: |seed| Box::new(RandomBasis { seed }) },
+];
+
+/// Flags of a basis.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Basis: train a small machine at once")]
+pub struct Flags {
+    /// Train on a basis of few vectors, chosen by: greedy-basis, rpcholesky, kmeans or random; with --vectors, --max-error or both.
+    #[arg(long, value_name = "NAME", value_parser = by_name())]
+    pub method: Option<&'static Method>,
+    /// Vectors of the basis, whatever the number of classes.
+    #[arg(long, value_name = "M")]
+    pub vectors: Option<usize>,
+    /// Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, rpcholesky).
+    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    pub max_error: Option<f64>,
+    /// Where fewer rows support the machine than the basis has vectors: never, sv (take them instead) or retrain (on them) (svc) [default: never].
+    #[arg(long, value_name = "HOW", value_parser = shrink)]
+    pub shrink: Option<Shrink>,
+    /// Seed of the choice.
+    #[arg(skip)]
+    pub seed: u64,
+}
+
+impl Flags {
+    /// Refuses flags that say too little or do not go together, for a learner that can or cannot learn on a basis.
+    pub fn check(&self, learner: &str, able: &[&str]) -> Result<()> {
+        let names: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        let Some(method) = self.method else {
+            let given = [("vectors", self.vectors.is_some()), ("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
+            let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+            let sentence = format!("--{flag} needs a --method that chooses the vectors");
+            return Err(Failure::usage(sentence).hint(format!("there are {}; rpcholesky is a good first choice", names.join(", "))));
+        };
+        if !able.contains(&learner) {
+            return Err(Failure::usage(format!("--method {} goes with {}, not with {learner}", method.name, able.join(", "))));
+        }
+        if self.vectors.is_none() && self.max_error.is_none() {
+            return Err(Failure::usage(format!("--method {} needs --vectors, --max-error or both", method.name)));
+        }
+        if self.max_error.is_some() && !["greedy-basis", "rpcholesky"].contains(&method.name) {
+            return Err(Failure::usage(format!("--max-error is not used by {}, only by greedy-basis, rpcholesky", method.name)));
+        }
+        match self.max_error {
+            // Without a number of vectors a bound of 0 would ask for all of them.
+            Some(error) if error == 0.0 && self.vectors.is_none() => Err(Failure::usage("--max-error 0 needs --vectors as well")),
+            _ => Ok(()),
+        }
+    }
+
+    /// The learner on the basis that the flags ask for, where they ask for one.
+    pub fn on(&self, learner: impl FnOnce() -> Box<dyn FrameLearner>) -> Option<OnBasis> {
+        let method = self.method?;
+        let budget = BasisBudget { max_vectors: self.vectors.unwrap_or(usize::MAX), max_error: self.max_error.unwrap_or(0.0) };
+        Some(OnBasis { basis: (method.make)(self.seed), budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+    }
+}
+
+fn by_name() -> impl TypedValueParser<Value = &'static Method> {
+    PossibleValuesParser::new(METHODS.iter().map(|method| method.name)).try_map(|name| named(&name).ok_or("there is no such method"))
+}
+
+/// The method with this name.
+pub fn named(name: &str) -> Option<&'static Method> {
+    METHODS.iter().find(|method| method.name == name)
+}
+
+fn shrink(name: &str) -> std::result::Result<Shrink, String> {
+    Shrink::named(name).ok_or_else(|| format!("there are {}", Shrink::NAMES.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_are_those_of_the_library() {
+        for method in METHODS {
+            assert_eq!((method.make)(0).name(), method.name);
+        }
+    }
+}

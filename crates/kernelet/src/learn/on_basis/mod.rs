@@ -1,0 +1,153 @@
+//! Any learner on a basis that is chosen before training.
+//!
+//! With an orthonormal basis of the span of m vectors ([`Frame`](crate::frame::Frame)), row i has the coordinates `v_i = L^-1 k_z(x_i)`, and a machine whose
+//! w lies in the span is linear in them: `f(x_i) = w.v_i + b`. A [`FrameLearner`] finds w and b from the coordinates alone; the coefficients on
+//! the vectors are `L^-T w`. The paper calls the result SVM+Approx and KFLD+Approx: learning with the kernel
+//! `k_z(x)' (K^z)^-1 k_z(x')` in place of k(x, x') [Franc2003 (3)].
+//!
+//! Cost: that of the basis, n m (d + m), and of the linear problem, n m^2 a step. No n x n matrix. It fails to be a good machine where the span of
+//! m vectors is far from the rows, which [`BasisFacts`] tells; the vectors are chosen without a look at the target.
+mod family;
+mod ridge;
+mod shrink;
+mod svc;
+#[cfg(test)]
+mod tests;
+
+pub use shrink::Shrink;
+
+use super::{Fit, Learner, Report, support::rows_that_count};
+use crate::{
+    Error, Result,
+    data::Dataset,
+    kernel::Kernel,
+    linalg::Matrix,
+    machine::{BasisFacts, Calibration, Coefficients, Decision, Expansion, Facts, Machine},
+    sparsify::{Basis, BasisBudget, BasisMethod},
+    watch::{Status, Watch},
+};
+
+/// A learner that can learn in the coordinates of a basis.
+pub trait FrameLearner: Learner {
+    /// The kernel that spans the basis.
+    fn kernel(&self) -> &Kernel;
+    /// Learns from the coordinates of the rows. All rows have a weight above 0. The report's evaluations are those made beyond the basis.
+    fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame>;
+}
+
+/// A machine in the coordinates of a basis.
+#[derive(Clone, Debug)]
+pub struct InFrame {
+    /// One row for each coordinate, one column for each output.
+    pub weights: Matrix,
+    /// One for each output.
+    pub offsets: Vec<f64>,
+    /// What the outputs mean.
+    pub decision: Decision,
+    /// How outputs become probabilities, where that is known.
+    pub calibration: Option<Calibration>,
+    /// How it was trained.
+    pub facts: Facts,
+    /// How it came about.
+    pub report: Report,
+    /// For each row and output the coefficient `y a` of the dual problem, where the learner solves one.
+    pub multipliers: Option<Matrix>,
+}
+
+/// A learner on a basis of few vectors.
+pub struct OnBasis {
+    /// Who chooses the vectors.
+    pub basis: Box<dyn BasisMethod>,
+    /// How many.
+    pub budget: BasisBudget,
+    /// Who learns in their coordinates.
+    pub learner: Box<dyn FrameLearner>,
+    /// What is done where the machine has fewer support vectors than the basis has vectors.
+    pub shrink: Shrink,
+}
+
+impl Learner for OnBasis {
+    fn name(&self) -> &'static str {
+        self.learner.name()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.learner.check()?;
+        self.shrink.check_for(self.learner.name())?;
+        self.budget.check_for(self.learner.kernel())
+    }
+
+    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.check()?;
+        data.check()?;
+        let rows = rows_that_count(data)?;
+        if rows.len() < data.len() {
+            return self.learn_from_all(&data.select(&rows), data.len(), watch);
+        }
+        self.learn_from_all(data, data.len(), watch)
+    }
+}
+
+impl OnBasis {
+    /// Learns from rows that all count; `rows` is the number of those that were given.
+    fn learn_from_all(&self, data: &Dataset, rows: usize, watch: &Watch) -> Result<Fit> {
+        let before = watch.evaluations();
+        let basis = self.basis.choose(self.learner.kernel(), &data.points, &self.budget, watch)?;
+        let found = self.learner.learn_in_frame(data, &basis, watch)?;
+        let mut facts = self.facts(&basis);
+        let mut fit = match self.shrink.support(&basis, &found) {
+            None => fit(&basis, found, data)?,
+            Some(support) => {
+                facts.shrunk = Some(self.shrink.name().into());
+                self.shrink.apply(&*self.learner, &basis, found, &support, data, watch)?
+            }
+        };
+        if facts.capped {
+            fit.report.status = fit.report.status.worse(Status::Capped);
+        }
+        fit.report.status = fit.report.status.worse(basis.status);
+        fit.report.evaluations += watch.evaluations() - before;
+        fit.machine.facts = Facts { rows: Some(rows), basis: Some(facts), ..fit.machine.facts };
+        fit.machine.check()?;
+        Ok(fit)
+    }
+
+    fn facts(&self, basis: &Basis) -> BasisFacts {
+        let (asked, found) = (self.budget.max_vectors, basis.frame.len());
+        let near_enough = self.budget.max_error > 0.0 && basis.largest_error() <= self.budget.max_error;
+        BasisFacts {
+            method: self.basis.name().into(),
+            asked,
+            // Fewer vectors that are near enough to all rows are what was asked for.
+            capped: found < asked && basis.status != Status::Cancelled && !near_enough,
+            largest_error: basis.largest_error(),
+            mean_error: basis.mean_error(),
+            evaluations: basis.evaluations,
+            evaluations_of_the_paper: basis.evaluations_of_the_paper(),
+            shrunk: None,
+        }
+    }
+}
+
+/// The machine on the vectors of the basis.
+fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> {
+    let coefficients = basis.frame.coefficients(&found.weights);
+    if !coefficients.values().iter().all(|value| value.is_finite()) {
+        return Err(Error::data("the coefficients are not finite; scale the data, or ask for fewer vectors"));
+    }
+    let expansion = Expansion {
+        kernel: basis.frame.kernel().clone(),
+        vectors: basis.frame.vectors().clone(),
+        coefficients: Coefficients::Dense(coefficients),
+    };
+    let machine = Machine {
+        expansion,
+        offsets: found.offsets,
+        decision: found.decision,
+        scale: None,
+        names: data.names.clone(),
+        calibration: found.calibration,
+        facts: Facts { objective: Some(found.report.objective), ..found.facts },
+    };
+    Ok(Fit { machine, report: found.report })
+}
