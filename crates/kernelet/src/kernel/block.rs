@@ -8,7 +8,7 @@ use rayon::prelude::*;
 
 use super::{
     Argument, Kernel,
-    fused::{self, Packed, RowSource, Rows},
+    in_registers::{self, InRegisters},
     simd::{self, Job, multiply_add},
 };
 use crate::{
@@ -75,47 +75,7 @@ pub fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
 pub struct Scratch {
     rows: Vec<f64>,
     lower: Vec<f64>,
-    packed: Rows<f64>,
-    tile: Vec<f64>,
-}
-
-/// Fewer vectors than this are not worth packing.
-const FEWEST_PACKED: usize = 8;
-
-/// Rows of points from the given one on.
-struct From<'a>(&'a Points, usize);
-
-impl RowSource for From<'_> {
-    fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
-        match self.0 {
-            Points::F64(matrix) => (matrix.row(self.1 + i), 0.0),
-            other => {
-                other.copy_rows(self.1 + i..self.1 + i + 1, buffer.len(), buffer);
-                (buffer, 0.0)
-            }
-        }
-    }
-}
-
-/// Fills a block in registers; false, with nothing of use written, where a row is too large for that.
-fn fill_packed(packed: &Packed<f64>, len: usize, x: &Points, rows: Range<usize>, out: &mut [f64], scratch: &mut Scratch) -> bool {
-    let Scratch { packed: taken, tile: values, .. } = scratch;
-    for (first, out) in rows.step_by(fused::ROWS).zip(out.chunks_mut(fused::ROWS * len)) {
-        let count = out.len() / len;
-        if !packed.take_rows(count, &From(x, first), taken) {
-            return false;
-        }
-        for start in (0..packed.lanes()).step_by(packed.tile()) {
-            let tile = start..packed.lanes().min(start + packed.tile());
-            values.resize(count * tile.len(), 0.0);
-            packed.values(tile.clone(), taken, values);
-            let used = tile.end.min(len) - start;
-            for (out, values) in out.chunks_exact_mut(len).zip(values.chunks_exact(tile.len())) {
-                out[start..start + used].copy_from_slice(&values[..used]);
-            }
-        }
-    }
-    true
+    packed: in_registers::Work,
 }
 
 /// The vectors Z, prepared so that blocks K(X, Z) come fast.
@@ -126,7 +86,7 @@ pub struct Columns {
     len: usize,
     dim: usize,
     storage: Storage,
-    packed: OnceLock<Option<Packed<f64>>>,
+    packed: OnceLock<Option<InRegisters>>,
 }
 
 #[derive(Debug)]
@@ -176,21 +136,16 @@ impl Columns {
 
     /// Writes K(x, z) for rows `rows` of `x` and all vectors to `out`, row by row.
     pub fn fill(&self, x: &Points, rows: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
-        let done = !x.is_sparse() && self.packed().is_some_and(|packed| fill_packed(packed, self.len, x, rows.clone(), out, scratch));
+        let done = !x.is_sparse() && self.packed().is_some_and(|packed| packed.fill(x, rows.clone(), out, &mut scratch.packed));
         if !done {
             self.fill_part(x, rows, 0..self.len, out, scratch);
         }
     }
 
     /// Dense Gaussian vectors, packed so that whole blocks stay in registers; made when it is first needed.
-    fn packed(&self) -> Option<&Packed<f64>> {
+    fn packed(&self) -> Option<&InRegisters> {
         let (Kernel::Gaussian(gaussian), Storage::Dense { rows, centre, .. }) = (&self.kernel, &self.storage) else { return None };
-        let pack = || {
-            let mut vectors = rows.clone();
-            vectors.chunks_exact_mut(self.dim.max(1)).for_each(|row| row.iter_mut().zip(centre).for_each(|(v, c)| *v += c));
-            Packed::new(gaussian.gamma, &Matrix::new(vectors, self.len, self.dim)?.into())
-        };
-        self.packed.get_or_init(|| if self.len >= FEWEST_PACKED && self.dim > 0 { pack() } else { None }).as_ref()
+        self.packed.get_or_init(|| InRegisters::new(gaussian.gamma, rows, centre)).as_ref()
     }
 
     /// The same for some of the vectors.

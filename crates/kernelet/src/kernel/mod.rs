@@ -7,6 +7,7 @@ pub(crate) mod exp;
 mod exponential;
 pub(crate) mod fused;
 mod gaussian;
+mod in_registers;
 mod inverse_multiquadric;
 mod linear;
 mod matern32;
