@@ -18,25 +18,28 @@ use crate::failure::{Failure, Result};
 pub struct Method {
     /// The name on the command line.
     pub name: &'static str,
-    make: fn(u64) -> Box<dyn BasisMethod>,
+    /// None for direct training, which needs no basis.
+    make: Option<fn(u64) -> Box<dyn BasisMethod>>,
 }
 
 /// All methods.
 pub const METHODS: &[Method] = &[
-    Method { name: "greedy-basis", make: |seed| Box::new(GreedyBasis { seed }) },
-    Method { name: "rpcholesky", make: |seed| Box::new(RpCholesky { seed, ..RpCholesky::default() }) },
-    Method { name: "kmeans", make: |seed| Box::new(KMeans { seed, ..KMeans::default() }) },
-    Method { name: "random", make: |seed| Box::new(RandomBasis { seed }) },
+    Method { name: "margin", make: None },
+    Method { name: "greedy-basis", make: Some(|seed| Box::new(GreedyBasis { seed })) },
+    Method { name: "rpcholesky", make: Some(|seed| Box::new(RpCholesky { seed, ..RpCholesky::default() })) },
+    Method { name: "kmeans", make: Some(|seed| Box::new(KMeans { seed, ..KMeans::default() })) },
+    Method { name: "random", make: Some(|seed| Box::new(RandomBasis { seed })) },
 ];
 
 /// Flags of a basis.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Basis: train a small machine at once")]
 pub struct Flags {
-    /// Train on a basis of few vectors, chosen by: greedy-basis, rpcholesky, kmeans or random; with --vectors, --max-error or both.
+    /// How few vectors are found: margin (with the machine; what --vectors alone means for svc), or on a basis chosen before: greedy-basis,
+    /// rpcholesky, kmeans or random, with --vectors, --max-error or both.
     #[arg(long, value_name = "NAME", value_parser = by_name())]
     pub method: Option<&'static Method>,
-    /// Vectors of the basis, whatever the number of classes.
+    /// The number of vectors, whatever the number of classes.
     #[arg(long, value_name = "M")]
     pub vectors: Option<usize>,
     /// Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, rpcholesky).
@@ -53,7 +56,10 @@ pub struct Flags {
 impl Flags {
     /// Refuses flags that say too little or do not go together, for a learner that can or cannot learn on a basis.
     pub fn check(&self, learner: &str, able: &[&str]) -> Result<()> {
-        let names: Vec<&str> = METHODS.iter().map(|method| method.name).collect();
+        let names: Vec<&str> = METHODS.iter().filter(|method| method.make.is_some()).map(|method| method.name).collect();
+        if self.is_direct(learner) {
+            return self.check_direct(learner);
+        }
         let Some(method) = self.method else {
             let given = [("vectors", self.vectors.is_some()), ("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
             let Some((flag, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
@@ -76,11 +82,33 @@ impl Flags {
         }
     }
 
+    /// True when the vectors are to be found with the machine: by name, or because svc has a budget and no other method.
+    pub fn is_direct(&self, learner: &str) -> bool {
+        match self.method {
+            Some(method) => method.make.is_none(),
+            None => self.vectors.is_some() && learner == "svc",
+        }
+    }
+
+    fn check_direct(&self, learner: &str) -> Result<()> {
+        let useless = [("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
+        if learner != "svc" {
+            return Err(Failure::usage(format!("--method margin goes with svc, not with {learner}")));
+        }
+        if let Some((flag, _)) = useless.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(format!("--{flag} goes with a basis; margin finds its vectors with the machine")));
+        }
+        match self.vectors {
+            Some(_) => Ok(()),
+            None => Err(Failure::usage("--method margin needs --vectors")),
+        }
+    }
+
     /// The learner on the basis that the flags ask for, where they ask for one.
     pub fn on(&self, learner: impl FnOnce() -> Box<dyn FrameLearner>) -> Option<OnBasis> {
         let method = self.method?;
         let budget = BasisBudget { max_vectors: self.vectors.unwrap_or(usize::MAX), max_error: self.max_error.unwrap_or(0.0) };
-        Some(OnBasis { basis: (method.make)(self.seed), budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+        Some(OnBasis { basis: (method.make?)(self.seed), budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
     }
 }
 
@@ -104,7 +132,7 @@ mod tests {
     #[test]
     fn the_names_are_those_of_the_library() {
         for method in METHODS {
-            assert_eq!((method.make)(0).name(), method.name);
+            assert!(method.make.is_none_or(|make| make(0).name() == method.name));
         }
     }
 }

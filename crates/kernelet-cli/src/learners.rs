@@ -16,7 +16,7 @@ use kernelet::{
 };
 
 use crate::{
-    bases,
+    bases, direct,
     failure::{Failure, Result},
     words,
 };
@@ -264,6 +264,9 @@ pub struct Settings {
     /// Flags of a basis.
     #[command(flatten)]
     pub basis: bases::Flags,
+    /// Flags of direct training.
+    #[command(flatten)]
+    pub direct: direct::Flags,
 }
 
 impl Settings {
@@ -319,6 +322,11 @@ impl Choice {
     pub fn check(&self, settings: &Settings) -> Result<()> {
         let able: Vec<&str> = LEARNERS.iter().filter(|choice| matches!(choice.make, Make::OnBasis(_))).map(|choice| choice.name).collect();
         settings.basis.check(self.name, &able)?;
+        match (settings.basis.is_direct(self.name), settings.direct.given()) {
+            (true, _) => direct::check(settings)?,
+            (false, Some(flag)) => return Err(Failure::usage(format!("--{flag} goes with --method margin"))),
+            (false, None) => {}
+        }
         let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) else {
             return if self.name == "fisher" { settings.check_together() } else { Ok(()) };
         };
@@ -336,6 +344,9 @@ impl Choice {
 
     /// The learner, on a basis where the settings have one.
     pub fn make(&self, kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+        if let (true, Some(vectors)) = (settings.basis.is_direct(self.name), settings.basis.vectors) {
+            return Box::new(settings.direct.margin(kernel, settings, vectors));
+        }
         match self.make {
             Make::Full(make) => make(kernel, settings),
             Make::OnBasis(make) => match settings.basis.on(|| make(kernel.clone(), settings)) {

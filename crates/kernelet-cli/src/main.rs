@@ -2,6 +2,7 @@
 mod arguments;
 mod bases;
 mod commands;
+mod direct;
 mod experiment;
 mod failure;
 mod files;

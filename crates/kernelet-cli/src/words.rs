@@ -7,7 +7,7 @@ use kernelet::{
 
 /// Reads how several classes become two-class problems.
 pub fn multiclass(name: &str) -> std::result::Result<Multiclass, &'static str> {
-    Multiclass::named(name).ok_or("there are one-vs-one, one-vs-rest and ecoc")
+    Multiclass::named(name).ok_or("there are one-vs-one, one-vs-rest, ecoc and, with a budget of vectors, shared")
 }
 
 /// Reads what a discriminant penalises.

@@ -7,6 +7,7 @@ mod bad_models;
 mod basis;
 mod compress;
 mod demo;
+mod direct;
 mod evaluate;
 mod export;
 mod family;

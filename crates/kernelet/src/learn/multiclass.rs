@@ -17,6 +17,8 @@ pub enum Multiclass {
         /// Seed of the code's draw, where there are more than five classes.
         seed: u64,
     },
+    /// One against all others with one set of vectors for all, found with the machines; only with a budget of vectors.
+    Shared,
 }
 
 impl Multiclass {
@@ -26,6 +28,7 @@ impl Multiclass {
             "one-vs-one" => Some(Multiclass::OneVsOne),
             "one-vs-rest" => Some(Multiclass::OneVsRest),
             "ecoc" => Some(Multiclass::OutputCodes { seed: 0 }),
+            "shared" => Some(Multiclass::Shared),
             _ => None,
         }
     }

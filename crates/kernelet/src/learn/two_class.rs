@@ -14,7 +14,7 @@ use super::{
     support::{self, Solved, Source},
 };
 use crate::{
-    Result,
+    Error, Result,
     data::{Classes, Dataset, Label},
     kernel::Kernel,
     linalg::Matrix,
@@ -44,6 +44,13 @@ pub(super) fn decision(labels: &[Label], multiclass: Multiclass) -> Result<Decis
         ([negative, positive], _) => Decision::Sign { negative: negative.clone(), positive: positive.clone() },
         (_, Multiclass::OneVsOne) => Decision::Votes { labels: all },
         (_, Multiclass::OneVsRest) => Decision::Largest { labels: all },
+        (_, Multiclass::Shared) => {
+            return Err(Error::Unsupported {
+                method: "sharing vectors among classes",
+                with: "a machine without a budget".into(),
+                instead: "say how many vectors it may have (--vectors), or train one-vs-one or one-vs-rest".into(),
+            });
+        }
         (_, Multiclass::OutputCodes { seed }) => Decision::Codes { labels: all, words: code_words(labels.len(), seed)? },
     })
 }
