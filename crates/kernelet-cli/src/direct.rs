@@ -14,7 +14,7 @@ use crate::{
 /// Flags of direct training.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Direct training: vectors found with the machine (--vectors, --method margin)")]
-pub struct Flags {
+pub struct DirectFlags {
     /// What an error costs (margin) [default: squared-hinge].
     #[arg(long, value_name = "NAME", value_enum)]
     pub loss: Option<LossFlag>,
@@ -51,7 +51,7 @@ pub enum InitFlag {
     Rpcholesky,
 }
 
-impl Flags {
+impl DirectFlags {
     /// The first flag that was given.
     pub fn given(&self) -> Option<&'static str> {
         let flags = [

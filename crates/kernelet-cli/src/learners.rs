@@ -266,7 +266,7 @@ pub struct Settings {
     pub basis: bases::Flags,
     /// Flags of direct training.
     #[command(flatten)]
-    pub direct: direct::Flags,
+    pub direct: direct::DirectFlags,
 }
 
 impl Settings {
