@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use crate::{
     data::Points,
     linalg::{Factor, Matrix},
-    machine::{Coefficients, Expansion, Machine},
+    machine::{Coefficients, Expansion, Facts, Machine},
     watch::Status,
 };
 
@@ -182,5 +182,7 @@ fn template(machine: &Machine) -> Machine {
     let Expansion { kernel, vectors, .. } = &machine.expansion;
     let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.outputs()));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
-    Machine { expansion, calibration: None, ..machine.clone() }
+    // The vectors of a basis are gone.
+    let facts = Facts { basis: None, ..machine.facts.clone() };
+    Machine { expansion, calibration: None, facts, ..machine.clone() }
 }
