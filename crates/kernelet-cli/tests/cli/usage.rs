@@ -42,7 +42,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         (&["--kernel", "poly", "--degree", "0"], "degree is 0"),
         (&["--kernel", "cosine"], "possible values: gaussian, exponential"),
         (&["--learner", "forest"], "possible values: svc, nu-svc, svr, nu-svr, one-class, ridge"),
-        (&["--multiclass", "shared"], "there are one-vs-one, one-vs-rest and ecoc"),
+        (&["--multiclass", "all-pairs"], "there are one-vs-one, one-vs-rest, ecoc"),
         (&["--class-weight", "heavy"], "LABEL=WEIGHT"),
         (&["--class-weight", "7=2"], "given for a label of the data: -1, +1"),
         (&["--class-weight", "1=-2"], "must be a finite number above 0"),
@@ -53,7 +53,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         (&["--threads", "0"], "0 is not in 1.."),
         (&["--scale", "log"], "possible values: none, standard, minmax"),
         (&["--format", "xls"], "must be libsvm, csv, npy, npz or parquet"),
-        (&["--vectors", "8"], "--vectors needs a --method that chooses the vectors"),
+        (&["--learner", "ridge", "--vectors", "8"], "--vectors needs a --method that chooses the vectors"),
     ];
     for (flags, words) in cases {
         run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);
