@@ -4,6 +4,8 @@
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points.
 mod basis;
 mod budget;
+#[cfg(test)]
+mod conformance;
 mod gram;
 mod growth;
 mod path;
