@@ -246,7 +246,7 @@ mod tests {
         let first = sums(&whole.values).iter().copied().fold(0.0, f64::max);
         for part in [0.5, 0.1, 0.01] {
             let want = generic(&whole, part * first);
-            let solution = solve(&whole, &vec![part * first; 25], &[]);
+            let solution = solve(&whole, &[part * first; 25], &[]);
             let mut have = vec![0.0; 75];
             for (a, &i) in solution.used.iter().enumerate() {
                 (0..3).for_each(|k| have[k * 25 + i] = solution.coefficients.at(k, a));
