@@ -7,7 +7,7 @@ use clap::{
 };
 use kernelet::sparsify::{
     Sparsifier,
-    select::{Criterion, Outputs, Pursuit},
+    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Weights},
 };
 
 use crate::failure::{Failure, Result};
@@ -19,11 +19,22 @@ pub struct Method {
     pub name: &'static str,
     /// The flags it uses.
     uses: &'static [&'static str],
+    /// True when it ends by itself, without a budget.
+    pub ends_by_itself: fn(&Settings) -> bool,
     make: fn(&Settings, u64) -> Box<dyn Sparsifier>,
 }
 
 /// All methods, the default first.
-pub const METHODS: &[Method] = &[Method { name: "pursuit", uses: &["criterion", "outputs", "sample", "plain"], make: pursuit }];
+pub const METHODS: &[Method] = &[
+    Method { name: "pursuit", uses: &["criterion", "outputs", "sample", "plain", "chunk", "passes"], ends_by_itself: never, make: pursuit },
+    Method { name: "l1", uses: &["weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
+    Method { name: "l0", uses: &["lossless", "tolerance", "chunk", "passes"], ends_by_itself: |settings| settings.lossless, make: l0 },
+    Method { name: "independent", uses: &["tolerance", "chunk", "passes"], ends_by_itself: |_| true, make: independent },
+];
+
+fn never(_: &Settings) -> bool {
+    false
+}
 
 fn pursuit(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
     Box::new(Pursuit {
@@ -36,6 +47,23 @@ fn pursuit(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
         sample: settings.sample,
         seed,
     })
+}
+
+fn l1(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
+    let weights = match settings.weights {
+        Some(WeightsFlag::Inverse) => Weights::Inverse,
+        _ => Weights::Equal,
+    };
+    Box::new(L1 { weights })
+}
+
+fn l0(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
+    let defaults = L0::default();
+    Box::new(L0 { lossless: settings.lossless, tolerance: settings.tolerance.unwrap_or(defaults.tolerance), ..defaults })
+}
+
+fn independent(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
+    Box::new(Independent { tolerance: settings.tolerance.unwrap_or(Independent::default().tolerance) })
 }
 
 /// Settings of the methods.
@@ -54,6 +82,30 @@ pub struct Settings {
     /// Set only the newest coefficient instead of refitting all after each vector (pursuit).
     #[arg(long)]
     pub plain: bool,
+    /// How much the penalty weighs on each vector (l1) [default: equal].
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub weights: Option<WeightsFlag>,
+    /// Leave out only vectors that the others can stand for exactly; needs no --vectors (l0).
+    #[arg(long)]
+    pub lossless: bool,
+    /// Vectors nearer than this part to the span of others count as lying in it (independent, l0 --lossless) [default: 1e-10].
+    #[arg(long, value_name = "T", allow_negative_numbers = true)]
+    pub tolerance: Option<f64>,
+    /// Work on N vectors at a time, the others held fixed: for machines too large to be looked at whole [default: all].
+    #[arg(long, value_name = "N")]
+    pub chunk: Option<usize>,
+    /// How often each chunk has its turn (with --chunk) [default: 2].
+    #[arg(long, value_name = "P", requires = "chunk")]
+    pub passes: Option<usize>,
+}
+
+/// How much the penalty weighs on each vector.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WeightsFlag {
+    /// The same on all.
+    Equal,
+    /// The inverse of the vector's coefficient.
+    Inverse,
 }
 
 /// What a vector is chosen for.
@@ -93,6 +145,11 @@ impl Settings {
             ("outputs", self.outputs.is_some()),
             ("sample", self.sample.is_some()),
             ("plain", self.plain),
+            ("weights", self.weights.is_some()),
+            ("lossless", self.lossless),
+            ("tolerance", self.tolerance.is_some()),
+            ("chunk", self.chunk.is_some()),
+            ("passes", self.passes.is_some()),
         ];
         flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
@@ -105,7 +162,13 @@ impl Method {
             let users: Vec<&str> = METHODS.iter().filter(|method| method.uses.contains(&flag)).map(|method| method.name).collect();
             return Err(Failure::usage(format!("--{flag} is not used by {}, only by {}", self.name, users.join(", "))));
         }
-        let made = (self.make)(settings, seed);
+        let mut made = (self.make)(settings, seed);
+        if settings.chunk.is_some() && settings.outputs == Some(OutputsFlag::Separate) {
+            return Err(Failure::usage("--chunk goes with joint outputs; leave out --outputs separate"));
+        }
+        if let Some(size) = settings.chunk {
+            made = Box::new(Chunked { method: made, size, passes: settings.passes.unwrap_or(2) });
+        }
         made.check()?;
         Ok(made)
     }

@@ -72,7 +72,8 @@ const EXAMPLES: &str = "\
 Examples:
   kernelet compress digits.model -o small.model --vectors 100
   kernelet compress digits.model -o small.model --vectors 50 --data digits.svm --refit margin --test digits-test.svm
-  kernelet compress libsvm.model -o small.model --max-residual 0.1 --path";
+  kernelet compress libsvm.model -o small.model --max-residual 0.1 --path
+  kernelet compress polynomial.model -o small.model --method independent";
 
 fn refit_named(name: &str) -> std::result::Result<Refit, String> {
     let names: Vec<&str> = Refit::ALL.iter().map(|refit| refit.name()).collect();
@@ -112,6 +113,9 @@ impl Compress {
         if path.status == Status::Cancelled {
             session.note("interrupted; the machine of the work so far is kept");
         }
+        if let Some(note) = &path.note {
+            session.note(note);
+        }
         let capped = self.vectors.is_some_and(|wanted| wanted > self.most(&machine, scaled.as_ref().map(|points| points.len())));
         if capped {
             session.note(format!(
@@ -133,7 +137,8 @@ impl Compress {
         if let Some(fraction) = self.fraction.filter(|f| !(*f > 0.0 && *f <= 1.0)) {
             return Err(Failure::usage(format!("--fraction is {fraction}, but must be above 0 and at most 1")));
         }
-        if self.vectors.is_none() && self.fraction.is_none() && self.max_residual.is_none() {
+        let unlimited = self.vectors.is_none() && self.fraction.is_none() && self.max_residual.is_none();
+        if unlimited && !(self.method.ends_by_itself)(&self.settings) {
             return Err(Failure::usage("say how small: --vectors, --fraction or --max-residual"));
         }
         match (self.refit, &self.data) {

@@ -22,6 +22,7 @@ mod program;
 mod reproduce;
 mod reproduce_data;
 mod rvm;
+mod selection;
 mod streams;
 mod train;
 mod tune;

@@ -5,6 +5,8 @@
 mod basis;
 mod blocks;
 mod budget;
+#[cfg(test)]
+mod conformance;
 pub mod direct;
 mod gram;
 mod growth;

@@ -21,6 +21,8 @@ pub struct Path {
     pub chosen: Vec<usize>,
     /// How the run ended.
     pub status: Status,
+    /// What the user should know, in a sentence.
+    pub note: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ enum Levels {
     Nested { vectors: Points, factor: Factor, coordinates: Matrix },
     /// Each machine as it is.
     List(Vec<Expansion>),
+    /// Each machine has those of these vectors that it lists, with coefficients of its own.
+    Subsets { vectors: Points, levels: Vec<(Vec<usize>, Matrix)> },
     /// Level i joins level i, or the last, of a path for each output; the paths choose among `vectors`.
     Joined { vectors: Points, parts: Vec<(usize, Path)> },
 }
@@ -56,6 +60,15 @@ impl Path {
         Path::with(like, Levels::List(levels), residuals, start)
     }
 
+    /// A path of machines that each take their own of `vectors`, smallest first, with coefficients (m x q) for them.
+    pub(crate) fn subsets(like: &Machine, vectors: &Points, levels: Vec<(Vec<usize>, Matrix)>, residuals: Vec<f64>, start: f64) -> Self {
+        let used: BTreeSet<usize> = levels.iter().flat_map(|(chosen, _)| chosen.iter().copied()).collect();
+        let used: Vec<usize> = used.into_iter().collect();
+        let place = |chosen: Vec<usize>| chosen.iter().map(|c| used.partition_point(|u| u < c)).collect();
+        let levels = levels.into_iter().map(|(chosen, coefficients)| (place(chosen), coefficients)).collect();
+        Path::with(like, Levels::Subsets { vectors: vectors.select(&used), levels }, residuals, start)
+    }
+
     /// A path that joins one for each of the given outputs, all of which chose among `candidates`.
     pub(crate) fn joined(like: &Machine, mut parts: Vec<(usize, Path)>, candidates: &Points) -> Self {
         let all: BTreeSet<usize> = parts.iter().flat_map(|(_, part)| part.chosen.iter().copied()).collect();
@@ -71,7 +84,7 @@ impl Path {
     }
 
     fn with(like: &Machine, levels: Levels, residuals: Vec<f64>, start: f64) -> Self {
-        Path { like: template(like), levels, residuals, start, chosen: vec![], status: Status::Converged }
+        Path { like: template(like), levels, residuals, start, chosen: vec![], status: Status::Converged, note: None }
     }
 
     fn residual_up_to(&self, i: usize) -> f64 {
@@ -130,6 +143,7 @@ impl Path {
         match &self.levels {
             Levels::Nested { .. } => i + 1,
             Levels::List(list) => list[i].vectors.len(),
+            Levels::Subsets { levels, .. } => levels[i].0.len(),
             Levels::Joined { parts, .. } => union(parts, i).len(),
         }
     }
@@ -149,6 +163,11 @@ impl Path {
     fn expansion(&self, i: usize) -> Expansion {
         match &self.levels {
             Levels::List(list) => list[i].clone(),
+            Levels::Subsets { vectors, levels } => {
+                let (chosen, coefficients) = &levels[i];
+                let kernel = self.like.expansion.kernel.clone();
+                Expansion { kernel, vectors: vectors.select(chosen), coefficients: Coefficients::Dense(coefficients.clone()) }
+            }
             Levels::Nested { vectors, .. } => {
                 let first: Vec<usize> = (0..=i).collect();
                 let kernel = self.like.expansion.kernel.clone();

@@ -61,7 +61,8 @@ impl<'a> Task<'a> {
             Some(points) if points.dim() != dim => {
                 Err(Error::Shape { what: "features of the candidates", expected: dim, found: points.dim() })
             }
-            _ => Ok(()),
+            Some(points) => points.check_finite(),
+            None => Ok(()),
         }
     }
 }

@@ -1,0 +1,41 @@
+//! The problem of the methods that look at all candidates at once: their whole kernel matrix, n^2 numbers.
+use super::super::{
+    Task,
+    task::{inner_products, squared_norm},
+};
+use crate::{Error, Result, frame::check_definite, kernel::block::symmetric, linalg::Matrix, watch::Watch};
+
+/// The target in the eyes of the candidates.
+pub(super) struct Whole {
+    /// The kernel matrix of the candidates.
+    pub gram: Matrix,
+    /// `<w_k, Phi(x_i)>`, one row for each output.
+    pub values: Matrix,
+    /// `sum_k ||w_k||^2`.
+    pub start: f64,
+    /// `max_k |alpha_ik|` of the candidates, where these are the machine's vectors.
+    pub sizes: Option<Vec<f64>>,
+}
+
+impl Whole {
+    /// The problem of a task that has been checked.
+    pub fn of(task: &Task, watch: &Watch) -> Result<Whole> {
+        let expansion = &task.machine.expansion;
+        check_definite(&expansion.kernel)?;
+        let candidates = task.candidates();
+        watch.evaluated((candidates.len() * (candidates.len() + 1) / 2 + candidates.len() * expansion.vectors.len()) as u64);
+        let start: f64 = squared_norm(expansion)?.iter().sum();
+        if start.is_nan() || start <= 0.0 {
+            return Err(Error::data(
+                "the terms of the machine cancel one another: its outputs are constant, and one needs no vectors for that",
+            ));
+        }
+        let largest = |row: &[f64]| row.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        Ok(Whole {
+            gram: symmetric(&expansion.kernel, candidates),
+            values: inner_products(expansion, candidates)?.transposed(),
+            start,
+            sizes: task.candidates.is_none().then(|| expansion.coefficients.to_dense().iter().map(largest).collect()),
+        })
+    }
+}
