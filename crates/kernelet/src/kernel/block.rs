@@ -138,6 +138,12 @@ impl Columns {
 
     /// The same for some of the vectors.
     pub fn fill_part(&self, x: &Points, rows: Range<usize>, vectors: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
+        self.fill_arguments(x, rows, vectors, out, scratch);
+        self.kernel.profile().values(out);
+    }
+
+    /// Writes the scalars that the kernel is a function of instead of its values: |x - z|^2 or x.z.
+    pub fn fill_arguments(&self, x: &Points, rows: Range<usize>, vectors: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
         let (first, width) = (vectors.start, vectors.len());
         match (x, &self.storage) {
             (Points::Sparse(x), Storage::Sparse { rows: z, by_feature, norms }) => {
@@ -198,7 +204,7 @@ impl Columns {
         }
     }
 
-    /// Turns a row of dot products into kernel values.
+    /// Turns a row of dot products into the scalars of the kernel.
     fn finish(&self, out: &mut [f64], norm: f64, norms: &[f64], distance: impl Fn(usize) -> f64) {
         if self.argument == Argument::SquaredDistance {
             let close = simd::run(DistanceJob { out, norm, norms });
@@ -210,7 +216,6 @@ impl Columns {
                 }
             }
         }
-        self.kernel.profile().values(out);
     }
 
     fn by_feature(&self) -> ByFeature {

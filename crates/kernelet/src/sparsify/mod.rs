@@ -1,9 +1,10 @@
 //! How does a machine become small?
 //!
 //! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
-//! plain structs of parameters, one file each; [`select`] takes vectors from given points.
+//! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
 mod basis;
 mod budget;
+pub mod construct;
 mod gram;
 mod growth;
 mod path;

@@ -11,4 +11,6 @@ pub use greedy_basis::GreedyBasis;
 pub use kmeans::KMeans;
 pub use pursuit::{Criterion, Outputs, Pursuit};
 pub use random::RandomBasis;
+pub(super) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;
+pub(super) use separate::one_output;
