@@ -8,6 +8,7 @@ mod input;
 mod kernels;
 mod layout;
 mod learners;
+mod pictures;
 mod progress;
 mod scaling;
 mod session;

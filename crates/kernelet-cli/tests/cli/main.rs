@@ -5,6 +5,7 @@ mod arrays;
 mod bad_data;
 mod bad_models;
 mod compress;
+mod construct;
 mod demo;
 mod evaluate;
 mod export;

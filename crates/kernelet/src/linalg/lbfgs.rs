@@ -129,10 +129,12 @@ impl Run<'_> {
             let direction = self.direction(here);
             let slope = dot(&direction, &here.gradient);
             let length = if self.pairs.is_empty() { first_step / dot(&direction, &direction).sqrt() } else { 1.0 };
-            if slope < 0.0 && slope.is_finite() && length.is_finite() {
-                if let Some(next) = self.search(here, &direction, slope, length) {
-                    return Some(next);
-                }
+            if slope < 0.0
+                && slope.is_finite()
+                && length.is_finite()
+                && let Some(next) = self.search(here, &direction, slope, length)
+            {
+                return Some(next);
             }
             if self.pairs.is_empty() {
                 break;
@@ -206,10 +208,10 @@ impl Run<'_> {
                     Some(high) => low.between(high),
                 };
             }
-            if let Some(high) = &high {
-                if (high.length - low.length).abs() <= 1e-12 * low.length.abs().max(high.length.abs()) {
-                    break;
-                }
+            if let Some(high) = &high
+                && (high.length - low.length).abs() <= 1e-12 * low.length.abs().max(high.length.abs())
+            {
+                break;
             }
         }
         best

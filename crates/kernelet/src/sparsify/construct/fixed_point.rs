@@ -8,7 +8,7 @@
 //! `grad |p|^2 = -4 D (z+ - z)`, which for the Gaussian is `4 gamma |p|^2 (z+ - z)`,
 //!
 //! so the direction is right once its sign is that of -D, which the Gaussian has by itself; only the length can be wrong. It is halved until the
-//! objective does not fall. A start is given up where |p|^2 is below 1e-14 of the target.
+//! objective does not fall, and grows again with each success. A start is given up where |p|^2 is below 1e-14 of the target.
 //!
 //! All starts move together: a step costs two products of s (N + m) d.
 use super::{
@@ -27,6 +27,13 @@ use crate::{
 
 /// Below this part of the target's square, a start is dead.
 const DEAD: f64 = 1e-14;
+
+/// A part of the spread of the vectors: who moves by less waits, and only the best so far go on.
+const COARSE: f64 = 1e-2;
+const FINALISTS: usize = 2;
+
+/// What a step that succeeds makes the next one longer by: where the plain iteration creeps, this does not.
+const LONGER: f64 = 1.5;
 
 /// Construction by fixed points.
 #[derive(Clone, Debug)]
@@ -94,49 +101,55 @@ impl Seek for FixedPoint {
     }
 
     fn seek(&self, residual: &Residual, starts: Matrix, watch: &Watch) -> Option<Vec<f64>> {
-        let (radius, mut eyes) = (residual.target().radius, Eyes::default());
-        let dead = DEAD * residual.target().norm;
+        let mut eyes = Eyes::default();
         let look = residual.look(&starts, &mut eyes);
         let gains = residual.gains(&starts, &look.p);
-        let mut climbers: Vec<Climber> = (0..starts.rows()).map(|u| Climber::at(&starts, gains[u], &look, u, radius)).collect();
-        let mut ended: Option<Climber> = None;
+        let radius = residual.target().radius;
+        let all = (0..starts.rows()).map(|u| Climber::at(&starts, gains[u], &look, u, 1.0, radius)).collect();
+        let mut climbers = self.climb(residual, all, COARSE.max(self.tolerance), &mut eyes, watch);
+        climbers.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+        climbers.truncate(FINALISTS);
+        let ended = self.climb(residual, climbers, self.tolerance, &mut eyes, watch);
+        ended.into_iter().reduce(|best, next| if next.gain > best.gain { next } else { best }).map(|climber| climber.z)
+    }
+}
+
+impl FixedPoint {
+    /// Moves all climbers until each moves by less than `tolerance` times the spread of the vectors. Those that die are left out.
+    fn climb(&self, residual: &Residual, mut climbers: Vec<Climber>, tolerance: f64, eyes: &mut Eyes, watch: &Watch) -> Vec<Climber> {
+        let (radius, dead) = (residual.target().radius, DEAD * residual.target().norm);
+        let mut ended = vec![];
         for step in 0..=self.max_steps {
             let (on, off): (Vec<Climber>, Vec<Climber>) = climbers
                 .into_iter()
                 .filter(|c| c.gain > dead)
-                .partition(|c| step < self.max_steps && c.part * c.length > self.tolerance * radius);
-            for climber in off {
-                if ended.as_ref().is_none_or(|best| climber.gain > best.gain) {
-                    ended = Some(climber);
-                }
-            }
+                .partition(|c| step < self.max_steps && c.part * c.length > tolerance * radius && !watch.cancelled());
+            ended.extend(off);
             climbers = on;
-            if climbers.is_empty() || watch.cancelled() {
-                break;
-            }
-            let trial = Matrix::new(climbers.iter().flat_map(Climber::trial).collect(), climbers.len(), starts.cols())?;
-            let look = residual.look(&trial, &mut eyes);
+            let trial: Vec<f64> = climbers.iter().flat_map(Climber::trial).collect();
+            let Some(trial) = Matrix::new(trial, climbers.len(), residual.target().shift.len()).filter(|t| t.rows() > 0) else { break };
+            let look = residual.look(&trial, eyes);
             watch.evaluated((trial.rows() * (residual.target().field.len() + residual.len())) as u64);
             let gains = residual.gains(&trial, &look.p);
             for (u, climber) in climbers.iter_mut().enumerate() {
                 match gains[u] >= climber.gain {
-                    true => *climber = Climber::at(&trial, gains[u], &look, u, radius),
+                    true => *climber = Climber::at(&trial, gains[u], &look, u, LONGER * climber.part, radius),
                     false => climber.part *= 0.5,
                 }
             }
         }
-        ended.map(|climber| climber.z)
+        ended
     }
 }
 
 impl Climber {
-    /// A climber at row `u` of what was looked at.
-    fn at(z: &Matrix, gain: f64, look: &Look, u: usize, radius: f64) -> Climber {
+    /// A climber at row `u` of what was looked at, which tries a part of the direction next.
+    fn at(z: &Matrix, gain: f64, look: &Look, u: usize, part: f64, radius: f64) -> Climber {
         let z = z.row(u).to_vec();
         let direction = direction(&z, look.pull.points.row(u), look.pull.totals[u]);
         let length = dot(&direction, &direction).sqrt();
         // A denominator near zero sends the fixed point anywhere; no step need be longer than the data are wide.
-        let part = if length > 2.0 * radius { 2.0 * radius / length } else { 1.0 };
+        let part = if part * length > 2.0 * radius { 2.0 * radius / length } else { part };
         match length.is_finite() {
             true => Climber { z, gain, direction, length, part },
             false => Climber { direction: vec![0.0; z.len()], z, gain, length: 0.0, part: 1.0 },
