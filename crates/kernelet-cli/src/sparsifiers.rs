@@ -7,6 +7,7 @@ use clap::{
 };
 use kernelet::sparsify::{
     Sparsifier,
+    construct::{FixedPoint, Gradient, Objective, Refine, RefineFrom, Refinement, Starts, StartsFrom},
     select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Weights},
 };
 
@@ -30,6 +31,9 @@ pub const METHODS: &[Method] = &[
     Method { name: "l1", uses: &["weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
     Method { name: "l0", uses: &["lossless", "tolerance", "chunk", "passes"], ends_by_itself: |settings| settings.lossless, make: l0 },
     Method { name: "independent", uses: &["tolerance", "chunk", "passes"], ends_by_itself: |_| true, make: independent },
+    Method { name: "fixed-point", uses: &["outputs", "starts", "start-from"], ends_by_itself: never, make: fixed_point },
+    Method { name: "gradient", uses: &["outputs", "starts", "start-from"], ends_by_itself: never, make: gradient },
+    Method { name: "refine", uses: &["start-from"], ends_by_itself: never, make: refine },
 ];
 
 fn never(_: &Settings) -> bool {
@@ -39,10 +43,7 @@ fn never(_: &Settings) -> bool {
 fn pursuit(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
     Box::new(Pursuit {
         criterion: settings.criterion.unwrap_or(CriterionFlag::Weights).into(),
-        outputs: match settings.outputs {
-            Some(OutputsFlag::Separate) => Outputs::Separate,
-            _ => Outputs::Joint,
-        },
+        outputs: settings.outputs(),
         backfit: !settings.plain,
         sample: settings.sample,
         seed,
@@ -66,6 +67,19 @@ fn independent(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
     Box::new(Independent { tolerance: settings.tolerance.unwrap_or(Independent::default().tolerance) })
 }
 
+fn fixed_point(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
+    Box::new(FixedPoint { starts: settings.starts(seed), outputs: settings.outputs(), ..FixedPoint::default() })
+}
+
+fn gradient(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
+    Box::new(Gradient { starts: settings.starts(seed), outputs: settings.outputs(), ..Gradient::default() })
+}
+
+fn refine(settings: &Settings, seed: u64) -> Box<dyn Sparsifier> {
+    let from = if settings.start_from == Some(StartFlag::Vectors) { RefineFrom::Random } else { RefineFrom::KMeans };
+    Box::new(Refine { how: settings.refinement().unwrap_or_default(), from, grid: settings.grid, seed })
+}
+
 /// Settings of the methods.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Method")]
@@ -73,7 +87,7 @@ pub struct Settings {
     /// What a vector is chosen for (pursuit) [default: weights].
     #[arg(long, value_name = "WHAT", value_enum)]
     pub criterion: Option<CriterionFlag>,
-    /// One set of vectors for all outputs, or one for each (pursuit) [default: joint].
+    /// One set of vectors for all outputs, or one for each (pursuit, fixed-point, gradient) [default: joint].
     #[arg(long, value_name = "HOW", value_enum)]
     pub outputs: Option<OutputsFlag>,
     /// Look at a random sample of N candidates for each vector; 59 has one of the best 5 % with probability 0.95 (pursuit) [default: all].
@@ -97,6 +111,24 @@ pub struct Settings {
     /// How often each chunk has its turn (with --chunk) [default: 2].
     #[arg(long, value_name = "P", requires = "chunk")]
     pub passes: Option<usize>,
+    /// Searches for each vector, of which the best is kept (fixed-point, gradient) [default: 10].
+    #[arg(long, value_name = "N")]
+    pub starts: Option<usize>,
+    /// Where searches begin (fixed-point, gradient, refine) [default: vectors; kmeans for refine].
+    #[arg(long, value_name = "WHERE", value_enum)]
+    pub start_from: Option<StartFlag>,
+    /// Move all vectors together afterwards, after any method; =WHAT says what for [default: weights].
+    #[arg(long, value_name = "WHAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "weights")]
+    pub refine: Option<RefineFlag>,
+    /// The most steps of --refine and of the method refine [default: 200].
+    #[arg(long, value_name = "N")]
+    pub refine_steps: Option<usize>,
+    /// Move coefficients together with the vectors instead of eliminating them; for --refine and the method refine.
+    #[arg(long)]
+    pub refine_joint: bool,
+    /// Whether sizes on the way are wanted.
+    #[arg(skip)]
+    pub grid: bool,
 }
 
 /// How much the penalty weighs on each vector.
@@ -106,6 +138,26 @@ pub enum WeightsFlag {
     Equal,
     /// The inverse of the vector's coefficient.
     Inverse,
+}
+
+/// Where searches begin.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartFlag {
+    /// Vectors of the model, or rows with --from-data.
+    Vectors,
+    /// Centres of clusters of them.
+    Kmeans,
+}
+
+/// What vectors are moved for.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefineFlag {
+    /// The distance of the weight vectors in feature space.
+    Weights,
+    /// The squared error of the outputs on the rows of --data.
+    Outputs,
+    /// The same, where rows near the decision count more.
+    Margins,
 }
 
 /// What a vector is chosen for.
@@ -136,9 +188,38 @@ pub enum OutputsFlag {
     Joint,
     /// Each output has its own; --vectors is for each.
     Separate,
+    /// Each output constructs its own, and all of them use those of all (fixed-point, gradient).
+    Pooled,
 }
 
 impl Settings {
+    fn outputs(&self) -> Outputs {
+        match self.outputs {
+            Some(OutputsFlag::Separate) => Outputs::Separate,
+            Some(OutputsFlag::Pooled) => Outputs::Pooled,
+            Some(OutputsFlag::Joint) | None => Outputs::Joint,
+        }
+    }
+
+    fn starts(&self, seed: u64) -> Starts {
+        let from = if self.start_from == Some(StartFlag::Kmeans) { StartsFrom::KMeans } else { StartsFrom::Vectors };
+        Starts { from, count: self.starts.unwrap_or(Starts::default().count), seed }
+    }
+
+    /// How vectors are moved together, where that is asked for.
+    pub fn refinement(&self) -> Option<Refinement> {
+        let asked = self.refine.is_some() || self.refine_steps.is_some() || self.refine_joint;
+        asked.then(|| Refinement {
+            objective: match self.refine {
+                Some(RefineFlag::Outputs) => Objective::Outputs,
+                Some(RefineFlag::Margins) => Objective::Margins,
+                Some(RefineFlag::Weights) | None => Objective::Weights,
+            },
+            max_steps: self.refine_steps.unwrap_or(Refinement::default().max_steps),
+            joint: self.refine_joint,
+        })
+    }
+
     fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("criterion", self.criterion.is_some()),
@@ -150,6 +231,8 @@ impl Settings {
             ("tolerance", self.tolerance.is_some()),
             ("chunk", self.chunk.is_some()),
             ("passes", self.passes.is_some()),
+            ("starts", self.starts.is_some()),
+            ("start-from", self.start_from.is_some()),
         ];
         flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }

@@ -7,7 +7,11 @@ use kernelet::{
     evaluate::agreement,
     machine::Machine,
     model::{self, Kind},
-    sparsify::{Budget, Level, Path, Refit, Task, refit, residual, squared_norm},
+    sparsify::{
+        Budget, Level, Path, Refit, Task,
+        construct::{Objective, refine},
+        refit, residual, squared_norm,
+    },
     watch::Status,
 };
 use serde::Serialize;
@@ -36,7 +40,7 @@ pub struct Compress {
     /// Rows to measure on, which nothing is chosen by.
     #[arg(long, value_name = "DATA")]
     pub test: Option<String>,
-    /// How vectors are found; auto is pursuit.
+    /// How vectors are found: pursuit chooses them, fixed-point, gradient and refine make new ones; auto is pursuit.
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = sparsifiers::by_name())]
     pub method: &'static Method,
     /// The most vectors; with --outputs separate for each output.
@@ -73,7 +77,8 @@ Examples:
   kernelet compress digits.model -o small.model --vectors 100
   kernelet compress digits.model -o small.model --vectors 50 --data digits.svm --refit margin --test digits-test.svm
   kernelet compress libsvm.model -o small.model --max-residual 0.1 --path
-  kernelet compress polynomial.model -o small.model --method independent";
+  kernelet compress polynomial.model -o small.model --method independent
+  kernelet compress digits.model -o small.model --method fixed-point --refine --vectors 25";
 
 fn refit_named(name: &str) -> std::result::Result<Refit, String> {
     let names: Vec<&str> = Refit::ALL.iter().map(|refit| refit.name()).collect();
@@ -88,7 +93,8 @@ struct Rows {
 
 impl Compress {
     /// Compresses, measures and writes the small model.
-    pub fn run(self, session: &Session) -> Result<()> {
+    pub fn run(mut self, session: &Session) -> Result<()> {
+        self.settings.grid = self.path;
         let inputs: Vec<&str> =
             [Some(&self.model), self.data.as_ref(), self.test.as_ref()].into_iter().flatten().map(String::as_str).collect();
         files::check_output(&self.output, &inputs)?;
@@ -103,6 +109,7 @@ impl Compress {
         let clock = Instant::now();
         let path = method.sparsify(&task, &budget, &session.watch())?;
         let Some(found) = path.last() else { return Err(Failure::Cancelled) };
+        let found = self.refined(found, &task, session)?;
         let small = refit(&found, self.refit.unwrap_or(Refit::None), &task, c, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         if machine.calibration.is_some() {
@@ -141,11 +148,24 @@ impl Compress {
         if unlimited && !(self.method.ends_by_itself)(&self.settings) {
             return Err(Failure::usage("say how small: --vectors, --fraction or --max-residual"));
         }
+        let refinement = self.settings.refinement().unwrap_or_default();
+        refinement.check()?;
+        if refinement.objective != Objective::Weights && self.data.is_none() {
+            return Err(Failure::usage("--refine=outputs and --refine=margins need rows; give them with --data"));
+        }
         match (self.refit, &self.data) {
             (Some(how @ (Refit::Margin | Refit::Rsvm | Refit::Outputs)), None) => {
                 Err(Failure::usage(format!("--refit {} needs rows; give them with --data", how.name())))
             }
             _ => Ok(()),
+        }
+    }
+
+    /// The machine with all vectors moved together, where that is asked for and not what the method did.
+    fn refined(&self, machine: Machine, task: &Task, session: &Session) -> Result<Machine> {
+        match self.settings.refinement() {
+            Some(how) if self.method.name != "refine" => Ok(refine(&machine, &how, task, &session.watch())?.machine),
+            _ => Ok(machine),
         }
     }
 
@@ -211,12 +231,19 @@ impl Compress {
 
     fn levels(&self, path: &Path, task: &Task, rows: &Rows, c: Option<f64>, session: &Session) -> Result<Vec<Shown>> {
         let mut shown = vec![];
+        let moved = self.settings.refinement().is_some() && self.method.name != "refine";
+        let last = path.len().saturating_sub(1);
         for (i, Level { vectors, residual: known, .. }) in path.levels().into_iter().enumerate() {
+            // Moving all vectors is too dear for every size; each of those shown has twice the vectors of the one before.
+            if moved && !(i + 1).is_power_of_two() && i != last {
+                continue;
+            }
             let Some(found) = path.machine(i) else { break };
             let (small, residual) = match self.refit {
-                None | Some(Refit::None) => (found, known),
-                Some(how) => {
-                    let small = refit(&found, how, task, c, &session.watch())?;
+                None | Some(Refit::None) if !moved => (found, known),
+                how => {
+                    let found = self.refined(found, task, session)?;
+                    let small = refit(&found, how.unwrap_or(Refit::None), task, c, &session.watch())?;
                     let residual = residual(&task.machine.expansion, &small.expansion)?;
                     (small, residual)
                 }

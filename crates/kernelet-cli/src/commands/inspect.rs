@@ -1,4 +1,6 @@
 //! `kernelet inspect`: what is in a model file.
+use std::path::PathBuf;
+
 use clap::Args;
 use kernelet::{
     data::{Label, Scale},
@@ -9,9 +11,10 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::Result,
-    input,
+    failure::{Failure, Result},
+    files, input,
     layout::{count, counted, figure, lines, list, percent},
+    pictures,
     session::{Answer, Session},
 };
 
@@ -21,17 +24,31 @@ use crate::{
 pub struct Inspect {
     /// The model: native or LIBSVM text.
     pub model: String,
+    /// Draw the vectors as images of WxH pixels, each with its largest coefficient, to the PNG file of --output.
+    #[arg(long, value_name = "WxH", value_parser = pictures::size, requires = "output")]
+    pub images: Option<(usize, usize)>,
+    /// Where the images are written.
+    #[arg(short, long, value_name = "FILE.png", requires = "images")]
+    pub output: Option<PathBuf>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   kernelet inspect digits.model
-  kernelet inspect digits.model --json";
+  kernelet inspect digits.model --json
+  kernelet inspect small.model --images 16x16 -o vectors.png";
 
 impl Inspect {
     /// Reads the model and shows it.
     pub fn run(self, session: &Session) -> Result<()> {
+        if let Some(output) = &self.output {
+            files::check_output(output, &[&self.model])?;
+        }
         let (machine, kind) = input::model(&self.model)?;
+        if let (Some(size), Some(output)) = (self.images, &self.output) {
+            let picture = pictures::draw(&machine, size)?;
+            std::fs::write(output, picture).map_err(|error| Failure::failed(format!("{}: {error}", output.display())))?;
+        }
         session.answer(&Inspected::new(machine, kind)?)
     }
 }

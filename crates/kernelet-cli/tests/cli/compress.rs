@@ -70,7 +70,7 @@ fn budgets_that_make_no_sense_are_wrong_usage_and_too_large_ones_are_capped() {
     compress(&["--fraction", "1.5"]).failed(2, "--fraction is 1.5, but must be above 0 and at most 1");
     compress(&["--max-residual", "-1"]).failed(2, "max-residual is -1");
     compress(&["--vectors", "3", "--refit", "margin"]).failed(2, "--refit margin needs rows; give them with --data");
-    compress(&["--vectors", "3", "--method", "magic"]).failed(2, "auto, pursuit, l1, l0, independent");
+    compress(&["--vectors", "3", "--method", "magic"]).failed(2, "auto, pursuit, l1, l0, independent, fixed-point, gradient, refine");
     compress(&["--vectors", "3", "--sample", "0"]).failed(2, "sample is 0");
     assert!(!std::path::Path::new(&small).exists());
     let capped = compress(&["--vectors", "10000", "--json"]).json();

@@ -6,6 +6,7 @@ mod bad_data;
 mod bad_models;
 mod basis;
 mod compress;
+mod construct;
 mod demo;
 mod direct;
 mod evaluate;

@@ -159,6 +159,11 @@ impl Columns {
         self.fill_with(x, rows, 0..self.len, out, scratch, |u| u.iter_mut().for_each(|u| *u = profile.slope(*u)));
     }
 
+    /// Writes the scalars that the kernel is a function of instead of its values: |x - z|^2 or x.z.
+    pub fn fill_arguments(&self, x: &Points, rows: Range<usize>, vectors: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
+        self.fill_with(x, rows, vectors, out, scratch, |_| {});
+    }
+
     fn fill_with(
         &self,
         x: &Points,

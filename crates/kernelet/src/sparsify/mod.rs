@@ -1,12 +1,13 @@
 //! How does a machine become small?
 //!
 //! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
-//! plain structs of parameters, one file each; [`select`] takes vectors from given points.
+//! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
 mod basis;
 mod blocks;
 mod budget;
 #[cfg(test)]
 mod conformance;
+pub mod construct;
 pub mod direct;
 mod gram;
 mod growth;

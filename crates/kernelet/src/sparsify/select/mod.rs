@@ -28,3 +28,4 @@ pub use pursuit::{Criterion, Outputs, Pursuit};
 pub use random::RandomBasis;
 pub(crate) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;
+pub(super) use separate::one_output;

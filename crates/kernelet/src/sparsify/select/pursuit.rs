@@ -49,6 +49,8 @@ pub enum Outputs {
     Joint,
     /// Each output has its own; budgets are for each.
     Separate,
+    /// Each output constructs its own, and all outputs are refitted on the vectors of all.
+    Pooled,
 }
 
 /// Hyperplane matching pursuit.
@@ -81,6 +83,9 @@ impl Sparsifier for Pursuit {
     fn check(&self) -> Result<()> {
         if self.sample == Some(0) {
             return Err(Error::parameter("sample", 0, "at least 1"));
+        }
+        if self.outputs == Outputs::Pooled {
+            return Err(Error::parameter("outputs", "pooled", "joint or separate with pursuit; pooled goes with fixed-point and gradient"));
         }
         match self.backfit || self.criterion == Criterion::Weights {
             true => Ok(()),

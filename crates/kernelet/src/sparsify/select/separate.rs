@@ -32,7 +32,7 @@ pub(super) fn pursue(method: &Pursuit, task: &Task, budget: &Budget, watch: &Wat
 }
 
 /// The machine of one output, on the vectors that it uses.
-fn one_output(machine: &Machine, used: &[usize], values: Vec<f64>) -> Machine {
+pub(in super::super) fn one_output(machine: &Machine, used: &[usize], values: Vec<f64>) -> Machine {
     let Expansion { kernel, vectors, .. } = &machine.expansion;
     let coefficients = Coefficients::Dense(Matrix::column(values).select(used));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(used), coefficients };

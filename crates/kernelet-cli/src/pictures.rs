@@ -1,0 +1,151 @@
+//! Vectors drawn as images, each with its largest coefficient below it, in one PNG file.
+use std::io::Write;
+
+use flate2::{Compression, Crc, write::ZlibEncoder};
+use kernelet::machine::Machine;
+
+use crate::failure::{Failure, Result};
+
+/// Images in a row, the space around each, and the height of the line below.
+const COLUMNS: usize = 10;
+const GAP: usize = 6;
+const LINE: usize = 14;
+
+/// Characters of 3 x 5 dots, five rows of three bits each, the topmost first.
+const GLYPHS: [(char, u16); 15] = [
+    ('0', 0b111_101_101_101_111),
+    ('1', 0b010_110_010_010_111),
+    ('2', 0b111_001_111_100_111),
+    ('3', 0b111_001_111_001_111),
+    ('4', 0b101_101_111_001_001),
+    ('5', 0b111_100_111_001_111),
+    ('6', 0b111_100_111_101_111),
+    ('7', 0b111_001_010_010_010),
+    ('8', 0b111_101_111_101_111),
+    ('9', 0b111_101_111_001_111),
+    ('.', 0b000_000_000_000_010),
+    ('-', 0b000_000_111_000_000),
+    ('+', 0b000_010_111_010_000),
+    (':', 0b000_010_000_010_000),
+    ('e', 0b000_111_111_100_111),
+];
+
+/// Width and height from text such as `16x16`.
+pub fn size(text: &str) -> std::result::Result<(usize, usize), String> {
+    let parts = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    parts.filter(|&(w, h): &(usize, usize)| w > 0 && h > 0).ok_or_else(|| "must be WIDTHxHEIGHT, such as 16x16".into())
+}
+
+/// A canvas of grey values.
+struct Canvas {
+    width: usize,
+    height: usize,
+    grey: Vec<u8>,
+}
+
+/// The PNG file of all vectors, `width` x `height` pixels each. Black is the smallest number of all vectors, white the largest.
+pub fn draw(machine: &Machine, (width, height): (usize, usize)) -> Result<Vec<u8>> {
+    let dim = machine.dim();
+    if width.checked_mul(height) != Some(dim) {
+        return Err(Failure::usage(format!(
+            "--images {width}x{height} has {} pixels, but the vectors have {dim} features",
+            width.saturating_mul(height)
+        )));
+    }
+    let vectors = machine.expansion.vectors.to_dense();
+    let coefficients = machine.expansion.coefficients.to_dense();
+    let (low, high) = vectors.values().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
+    let range = if high > low { high - low } else { 1.0 };
+    let factor = (64 / width.max(height)).max(1);
+    let (cell_width, cell_height) = ((width * factor).max(40) + GAP, height * factor + LINE + GAP);
+    let columns = vectors.rows().clamp(1, COLUMNS);
+    let mut canvas = Canvas::white(columns * cell_width + GAP, vectors.rows().div_ceil(columns) * cell_height + GAP);
+    for (j, vector) in vectors.iter().enumerate() {
+        let (x, y) = (GAP + j % columns * cell_width, GAP + j / columns * cell_height);
+        for (pixel, value) in vector.iter().enumerate() {
+            let grey = (255.0 * (value - low) / range) as u8;
+            canvas.fill(x + pixel % width * factor, y + pixel / width * factor, factor, grey);
+        }
+        canvas.write(x, y + height * factor + 2, &caption(machine, coefficients.row(j)));
+    }
+    Ok(canvas.png())
+}
+
+/// The largest coefficient of a vector; with several outputs after the place of its output, from 0.
+fn caption(machine: &Machine, coefficients: &[f64]) -> String {
+    let largest =
+        coefficients.iter().enumerate().fold((0, 0.0), |best: (usize, f64), (k, &c)| if c.abs() > best.1.abs() { (k, c) } else { best });
+    let number = if largest.1.abs() < 100.0 { format!("{:+.2}", largest.1) } else { format!("{:+.0e}", largest.1) };
+    if machine.outputs() > 1 { format!("{}:{number}", largest.0) } else { number }
+}
+
+impl Canvas {
+    fn white(width: usize, height: usize) -> Self {
+        Canvas { width, height, grey: vec![255; width * height] }
+    }
+
+    /// A square; what lies outside is left out.
+    fn fill(&mut self, x: usize, y: usize, side: usize, grey: u8) {
+        for y in y..(y + side).min(self.height) {
+            let end = (x + side).min(self.width);
+            self.grey[y * self.width + x.min(end)..y * self.width + end].fill(grey);
+        }
+    }
+
+    fn write(&mut self, x: usize, y: usize, text: &str) {
+        for (i, character) in text.chars().enumerate() {
+            let bits = GLYPHS.iter().find(|(c, _)| *c == character).map_or(0, |(_, bits)| *bits);
+            for dot in (0..15).filter(|dot| bits >> (14 - dot) & 1 == 1) {
+                self.fill(x + 8 * i + 2 * (dot % 3), y + 2 * (dot / 3), 2, 0);
+            }
+        }
+    }
+
+    fn png(&self) -> Vec<u8> {
+        let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
+        for row in self.grey.chunks(self.width.max(1)) {
+            // Each row begins with the number of its filter; 0 is none. Writing to memory does not fail.
+            let _ = rows.write_all(&[0]).and_then(|()| rows.write_all(row));
+        }
+        let mut head = vec![];
+        head.extend((self.width as u32).to_be_bytes());
+        head.extend((self.height as u32).to_be_bytes());
+        head.extend([8, 0, 0, 0, 0]);
+        let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+        for (kind, body) in [(b"IHDR", head), (b"IDAT", rows.finish().unwrap_or_default()), (b"IEND", vec![])] {
+            let mut crc = Crc::new();
+            crc.update(kind);
+            crc.update(&body);
+            file.extend((body.len() as u32).to_be_bytes());
+            file.extend(kind);
+            file.extend(&body);
+            file.extend(crc.sum().to_be_bytes());
+        }
+        file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_nonsense_is_refused() {
+        assert_eq!(size("16x8"), Ok((16, 8)));
+        assert!(["16", "x", "0x3", "ax3", "-1x4"].iter().all(|text| size(text).is_err()));
+    }
+
+    #[test]
+    fn a_png_holds_its_size_and_its_pixels() {
+        let mut canvas = Canvas::white(9, 7);
+        canvas.fill(7, 5, 4, 10);
+        let file = canvas.png();
+        assert_eq!((&file[..8], &file[12..16]), (&b"\x89PNG\r\n\x1a\n"[..], &b"IHDR"[..]));
+        assert_eq!((file[19], file[23]), (9, 7));
+        let length = u32::from_be_bytes([file[33], file[34], file[35], file[36]]) as usize;
+        let mut rows = vec![];
+        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&file[41..41 + length]), &mut rows).unwrap();
+        assert_eq!(rows.len(), 70);
+        assert_eq!((rows[6 * 10 + 9], rows[6 * 10 + 7], rows[4 * 10 + 9]), (10, 255, 255));
+    }
+}
