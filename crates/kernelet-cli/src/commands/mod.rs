@@ -21,7 +21,7 @@ pub enum Command {
     /// Train a machine on data.
     Train(Box<train::Train>),
     /// Make a machine smaller: fewer expansion vectors, nearly the same predictions.
-    Compress(compress::Compress),
+    Compress(Box<compress::Compress>),
     /// Predict each row of data.
     Predict(predict::Predict),
     /// Compare a machine's predictions with the truth.

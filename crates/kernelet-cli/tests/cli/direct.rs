@@ -30,7 +30,8 @@ fn several_classes_share_their_vectors_whatever_the_start_and_the_loss() {
     ] {
         let json = run(&[&common, &["--vectors", "12"][..], flags].concat()).json();
         assert_eq!((json["vectors"].as_u64(), json["classes"].as_array().unwrap().len()), (Some(12), 3));
-        assert!(json["train_error"].as_f64().unwrap() < full + 0.05, "{full} {flags:?} {json}");
+        // The rings overlap, so that the full machine errs too; guessing has an error of two thirds.
+        assert!(json["train_error"].as_f64().unwrap() < full + 0.1, "{full} {flags:?} {json}");
     }
 }
 
