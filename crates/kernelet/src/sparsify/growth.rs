@@ -145,9 +145,19 @@ impl Job for NewAxis<'_> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        for (i, &weight) in self.weights.iter().enumerate() {
-            let earlier = &self.axes[i * self.n + self.first..][..self.axis.len()];
-            for (value, &e) in self.axis.iter_mut().zip(earlier) {
+        let len = self.axis.len();
+        let earlier = |i: usize| &self.axes[i * self.n + self.first..][..len];
+        // Four earlier axes at a time: the new one is then read and written a quarter as often.
+        let (fours, rest) = self.weights.as_chunks::<4>();
+        for (f, w) in fours.iter().enumerate() {
+            let (a, b, c, d) = (earlier(4 * f), earlier(4 * f + 1), earlier(4 * f + 2), earlier(4 * f + 3));
+            for (k, value) in self.axis.iter_mut().enumerate() {
+                let two = multiply_add::<FMA>(-w[1], b[k], multiply_add::<FMA>(-w[0], a[k], *value));
+                *value = multiply_add::<FMA>(-w[3], d[k], multiply_add::<FMA>(-w[2], c[k], two));
+            }
+        }
+        for (i, &weight) in rest.iter().enumerate() {
+            for (value, &e) in self.axis.iter_mut().zip(earlier(4 * fours.len() + i)) {
                 *value = multiply_add::<FMA>(-weight, e, *value);
             }
         }
