@@ -250,7 +250,7 @@ fn say_how_it_ended(fit: &Fit, session: &Session) {
         Status::Capped if fit.machine.facts.basis.is_some() => {}
         Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
         Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
-        _ => session.note("the limit of iterations came before the solution; the machine of the work so far is kept"),
+        _ => session.note("the limit of iterations came first; more of them may give a better machine"),
     }
 }
 
