@@ -19,6 +19,9 @@ use crate::{
 /// Vectors whose gap is below this part of k(z, z) count as lying in the span.
 pub const DEPENDENT: f64 = 1e-12;
 
+/// What is usually added to the diagonal of K^z, as a part of its largest entry, so that vectors may come near one another or meet.
+pub const JITTER: f64 = 1e-10;
+
 /// An orthonormal basis of span{Phi(z_1), .., Phi(z_m)}.
 ///
 /// Cost: m^3 / 3 to make, m d + m^2 for the coordinates of a row.
@@ -74,6 +77,11 @@ impl Frame {
     /// The vectors.
     pub fn vectors(&self) -> &Points {
         &self.vectors
+    }
+
+    /// The vectors, ready for kernel blocks.
+    pub(crate) fn columns(&self) -> &Columns {
+        &self.columns
     }
 
     /// The factor L of K^z.

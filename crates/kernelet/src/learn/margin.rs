@@ -9,10 +9,8 @@
 //! iterate, both sides of which are computed as defined, and not by residuals.
 //!
 //! Cost: n m^2 / 2 multiply-adds an iteration, 10 to 30 iterations; memory n m.
-use rayon::prelude::*;
-
 use crate::{
-    linalg::{Cholesky, Matrix, dot, weighted_gram},
+    linalg::{Cholesky, Matrix, dot, times, transposed_times, weighted_gram},
     watch::{Status, Watch},
 };
 
@@ -139,7 +137,7 @@ impl Point {
         let inside = |(a, c): (&f64, &f64)| a.clamp(INSIDE * c, (1.0 - INSIDE) * c);
         let multipliers: Vec<f64> = earlier.multipliers.iter().zip(problem.costs).map(inside).collect();
         let room = multipliers.iter().zip(problem.costs).map(|(a, c)| c - a).collect();
-        let values = rows_times(problem.rows, &earlier.weights);
+        let values = times(problem.rows, &earlier.weights);
         let margins: Vec<f64> = values.iter().zip(problem.signs).map(|(f, y)| y * (f + earlier.offset) - 1.0).collect();
         let slacks = margins.iter().map(|z| z.max(0.0) + INSIDE).collect();
         let errors = margins.iter().map(|z| (-z).max(0.0) + INSIDE).collect();
@@ -154,7 +152,7 @@ impl Point {
         let dual = multipliers.iter().sum::<f64>() - 0.5 * dot(&own, &own);
         // Near the end the weights that belong to the multipliers are as good as those of the point; the better pair counts.
         let of = |weights: Vec<f64>| {
-            let values = rows_times(problem.rows, &weights);
+            let values = times(problem.rows, &weights);
             let offset = best_offset(&values, problem);
             let loss: f64 = (0..values.len()).map(|i| problem.costs[i] * (1.0 - problem.signs[i] * (values[i] + offset)).max(0.0)).sum();
             (0.5 * dot(&weights, &weights) + loss, weights, offset)
@@ -173,7 +171,7 @@ impl Point {
         let mut unbalanced = transposed_times(problem.rows, &signed);
         unbalanced.iter_mut().zip(&self.weights).for_each(|(u, w)| *u -= w);
         unbalanced.push(signed.iter().sum());
-        let values = rows_times(problem.rows, &self.weights);
+        let values = times(problem.rows, &self.weights);
         // -r + xi - s, where r = y (f + b) - 1 + xi - s says how far the margins are from being kept.
         let base: Vec<f64> = (0..n).map(|i| 1.0 - problem.signs[i] * (values[i] + self.offset)).collect();
         let mean = self.complementarity();
@@ -216,7 +214,7 @@ impl Point {
         system.solve(&mut solved);
         let mut weights = solved.into_values();
         let offset = weights.pop().unwrap_or(0.0);
-        let values = rows_times(problem.rows, &weights);
+        let values = times(problem.rows, &weights);
         let multipliers: Vec<f64> = (0..n).map(|i| (aims[i] - problem.signs[i] * (values[i] + offset)) * inverse[i]).collect();
         let slack = |i: usize| corrections[i].0 - self.slacks[i] - self.slacks[i] / self.multipliers[i] * multipliers[i];
         let error = |i: usize| corrections[i].1 - self.errors[i] + self.errors[i] / self.room[i] * multipliers[i];
@@ -290,39 +288,6 @@ pub(crate) fn best_offset(values: &[f64], problem: &MarginProblem) -> f64 {
         }
     }
     corners.last().map_or(0.0, |corner| corner.0)
-}
-
-/// Rows of one part of a sum over rows, whatever the number of threads.
-const PART: usize = 4096;
-
-/// `V w`.
-pub(crate) fn rows_times(rows: &Matrix, w: &[f64]) -> Vec<f64> {
-    let m = rows.cols();
-    let mut out = vec![0.0; rows.rows()];
-    if m > 0 {
-        out.par_chunks_mut(PART).zip(rows.values().par_chunks(PART * m)).for_each(|(out, rows)| {
-            out.iter_mut().zip(rows.chunks_exact(m)).for_each(|(out, row)| *out = dot(row, w));
-        });
-    }
-    out
-}
-
-/// `V' u`.
-pub(crate) fn transposed_times(rows: &Matrix, u: &[f64]) -> Vec<f64> {
-    let m = rows.cols();
-    let sum = |(rows, u): (&[f64], &[f64])| {
-        let mut sum = vec![0.0; m];
-        for (row, u) in rows.chunks_exact(m).zip(u) {
-            sum.iter_mut().zip(row).for_each(|(s, v)| *s += u * v);
-        }
-        sum
-    };
-    let mut total = vec![0.0; m];
-    if m > 0 {
-        let parts: Vec<Vec<f64>> = rows.values().par_chunks(PART * m).zip(u.par_chunks(PART)).map(sum).collect();
-        parts.iter().for_each(|part| total.iter_mut().zip(part).for_each(|(t, p)| *t += p));
-    }
-    total
 }
 
 #[cfg(test)]

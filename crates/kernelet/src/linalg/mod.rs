@@ -7,6 +7,7 @@ mod largest;
 mod lbfgs;
 mod matrix;
 mod product;
+mod vector;
 
 pub use cholesky::Cholesky;
 pub use eigen::Eigen;
@@ -16,6 +17,7 @@ pub use largest::{Found, Largest};
 pub use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::{Product, outer_product, product_transposed, rows_times};
+pub use vector::{times, transposed_times};
 
 /// The two number types in which points are stored and machines predict.
 pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {

@@ -55,6 +55,32 @@ pub(super) struct Pull {
     pub totals: Vec<f64>,
 }
 
+impl Pull {
+    pub fn nothing(moving: usize, dim: usize) -> Self {
+        Pull { points: Matrix::zeros(moving, dim), totals: vec![0.0; moving] }
+    }
+
+    /// Adds the part of some fixed points: `weights` holds M', a row for each of them. One thread.
+    pub fn add_rows(&mut self, weights: &[f64], points: &[f64]) {
+        let (m, dim) = (self.totals.len(), self.points.cols());
+        let count = weights.len() / m.max(1);
+        let mut turned = vec![0.0; weights.len()];
+        for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
+            for (u, &w) in row.iter().enumerate() {
+                self.totals[u] += w;
+                turned[u * count + i] = w;
+            }
+        }
+        f64::add_product(Product { a: &turned, stride: count, inner: count, b: points, cols: dim }, self.points.values_mut());
+    }
+
+    /// Adds another pull on the same moving points.
+    pub fn add(&mut self, other: &Pull) {
+        self.points.values_mut().iter_mut().zip(other.points.values()).for_each(|(p, o)| *p += o);
+        self.totals.iter_mut().zip(&other.totals).for_each(|(t, o)| *t += o);
+    }
+}
+
 impl Field {
     pub fn new(kernel: &Kernel, points: Matrix) -> Self {
         let points: Points = points.into();

@@ -9,6 +9,7 @@ mod budget;
 mod conformance;
 pub mod construct;
 pub mod direct;
+mod field;
 mod gram;
 mod growth;
 mod online;

@@ -12,19 +12,16 @@ use super::{Task, task::inner_products};
 use crate::{
     Error, Result,
     data::{Classes, Points},
-    frame::Frame,
+    frame::{Frame, JITTER},
     kernel::block::block,
     learn::{
-        margin::{self, MarginSettings},
+        margin::MarginSettings,
         margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, weights_of},
     },
-    linalg::{Cholesky, Matrix, weighted_gram},
+    linalg::{Cholesky, Matrix, transposed_times, weighted_gram},
     machine::{Coefficients, Decision, Expansion, Machine},
     watch::Watch,
 };
-
-/// Added to the diagonal of K^z, as a part of its largest entry.
-const JITTER: f64 = 1e-10;
 
 /// Which coefficients vectors get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,7 +106,7 @@ fn least_squares(frame: &Frame, task: &Task) -> Result<Matrix> {
     let trace: f64 = (0..square.rows()).map(|i| square.at(i, i)).sum();
     // Directions that no row has are not seen by the outputs: a trace of the diagonal keeps them at zero.
     (0..square.rows()).for_each(|i| square.row_mut(i)[i] += 1e-13 * trace);
-    let columns: Vec<Vec<f64>> = (0..values.cols()).map(|k| margin::transposed_times(&coordinates, &values.col(k))).collect();
+    let columns: Vec<Vec<f64>> = (0..values.cols()).map(|k| transposed_times(&coordinates, &values.col(k))).collect();
     let mut right = Matrix::from_fn(frame.len(), values.cols(), |j, k| columns[k][j]);
     let factor = Cholesky::new(&square).ok_or_else(|| Error::data("the outputs on these rows do not determine any coefficient"))?;
     factor.solve(&mut right);

@@ -6,8 +6,8 @@ use crate::{
     Result,
     data::Dataset,
     kernel::{Kernel, Linear},
-    learn::{Learner, NuSvc, NuSvr, OneClass, Svr, margin::transposed_times},
-    linalg::Matrix,
+    learn::{Learner, NuSvc, NuSvr, OneClass, Svr},
+    linalg::{Matrix, transposed_times},
     sparsify::Basis,
     watch::Watch,
 };

@@ -6,11 +6,8 @@ use crate::{
     Error, Result,
     data::Dataset,
     kernel::Kernel,
-    learn::{
-        Learner, Report, Ridge,
-        margin::{rows_times, transposed_times},
-    },
-    linalg::{Cholesky, Matrix, dot, weighted_gram},
+    learn::{Learner, Report, Ridge},
+    linalg::{Cholesky, Matrix, dot, times, transposed_times, weighted_gram},
     machine::{Decision, Facts},
     sparsify::Basis,
     watch::{Status, Watch},
@@ -60,7 +57,7 @@ impl Ridge {
     fn objective_in(&self, rows: &Matrix, targets: &Matrix, counts: &[f64], weights: &Matrix) -> f64 {
         let of_target = |k: usize| {
             let w = weights.col(k);
-            let outputs = rows_times(rows, &w);
+            let outputs = times(rows, &w);
             let loss: f64 = (0..outputs.len()).map(|i| counts[i] * (targets.at(i, k) - outputs[i]).powi(2)).sum();
             loss + self.lambda * dot(&w, &w)
         };

@@ -8,6 +8,7 @@ use super::{FrameLearner, InFrame, fit};
 use crate::{
     Error, Result,
     data::Dataset,
+    frame::JITTER,
     learn::{
         Fit,
         margin::{MarginProblem, best_offset},
@@ -20,9 +21,6 @@ use crate::{
 
 /// Multipliers up to this part of the largest count as zero: the interior point method leaves none at the bound itself.
 const NO_MULTIPLIER: f64 = 1e-6;
-
-/// Added to the diagonal of the kernel matrix of the support vectors, as a part of its largest entry.
-const JITTER: f64 = 1e-10;
 
 /// What is done where a machine has fewer support vectors than its basis has vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -5,16 +5,14 @@
 //!
 //! Cost of a value with its gradient: 2 N m d + 2 m^2 d + m^3 / 3.
 use super::{
-    field::{Field, Workspace, add_gradient},
+    super::field::{Field, Workspace, add_gradient},
     target::Target,
 };
 use crate::{
     data::Points,
+    frame::JITTER,
     linalg::{Cholesky, Matrix, dot},
 };
-
-/// Added to the diagonal of K^z, as a part of its largest entry, so that vectors may meet.
-pub(super) const JITTER: f64 = 1e-10;
 
 /// J as a function of Z.
 pub(super) struct Distance<'a> {

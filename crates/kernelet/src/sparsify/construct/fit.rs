@@ -5,7 +5,7 @@
 //!
 //! Cost of a value with its gradient: 2 n m d + n m^2.
 use super::{
-    field::{Field, Workspace, add_gradient},
+    super::field::{Field, Workspace, add_gradient},
     target::Target,
 };
 use crate::{

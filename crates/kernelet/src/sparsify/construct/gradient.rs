@@ -5,7 +5,7 @@
 use rayon::prelude::*;
 
 use super::{
-    field::add_gradient,
+    super::field::add_gradient,
     greedy::{Seek, grow},
     outputs,
     residual::{Eyes, Residual},

@@ -3,7 +3,6 @@
 //! Construction makes vectors instead of taking them: one after the other by the fixed-point iteration ([`FixedPoint`]) or by its gradient
 //! ([`Gradient`]), and then, or instead, all of them together ([`refine`], [`Refine`]).
 mod distance;
-mod field;
 mod fit;
 mod fixed_point;
 mod from_nothing;

@@ -1,6 +1,6 @@
 //! What the vectors so far leave of the target, as a function to be maximised over one more vector.
 use super::{
-    field::{Field, Pull, Workspace},
+    super::field::{Field, Pull, Workspace},
     target::{Target, radial},
 };
 use crate::{

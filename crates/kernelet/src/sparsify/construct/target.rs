@@ -1,6 +1,6 @@
 //! What construction works on: the machine's expansion in dense, centred coordinates.
+use super::super::field::Field;
 use super::super::{Task, task::inner_products};
-use super::field::Field;
 use crate::{
     Error, Result,
     data::Points,

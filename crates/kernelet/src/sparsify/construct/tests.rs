@@ -1,6 +1,6 @@
 //! What all of construction must keep.
 use super::{
-    field::add_gradient,
+    super::field::add_gradient,
     residual::{Eyes, Residual},
     target::{Target, radial},
     *,

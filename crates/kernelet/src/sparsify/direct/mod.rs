@@ -2,6 +2,5 @@
 mod margin;
 mod newton;
 mod objective;
-mod slopes;
 
 pub use margin::{DirectLoss, Init, Margin};

@@ -7,22 +7,19 @@
 //! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problems, and a m d + a m^2 for the gradient with a rows that pull.
 use rayon::prelude::*;
 
-use super::{newton, slopes};
+use super::{
+    super::field::{Field, Pull, Workspace, add_gradient},
+    newton,
+};
 use crate::{
     Result,
     data::Points,
-    frame::Frame,
-    kernel::{
-        Argument, Kernel,
-        block::{Columns, Scratch},
-    },
+    frame::{Frame, JITTER},
+    kernel::{Kernel, block::Scratch},
     learn::margin::{self, MarginProblem, MarginSettings, MarginSolution},
     linalg::{Matrix, product_transposed},
     watch::Watch,
 };
-
-/// Added to the diagonal of K^z as a part of its largest entry, so that coincident vectors do no harm.
-pub(super) const JITTER: f64 = 1e-10;
 
 /// Parts into which the rows that pull are cut, whatever the number of threads.
 const PARTS: usize = 16;
@@ -129,55 +126,36 @@ impl<'a> Objective<'a> {
     fn gradient(&self, z: &Matrix, frame: &Frame, coordinates: &Matrix, inner: &Inner) -> Matrix {
         let (m, dim) = (z.rows(), z.cols());
         let coefficients = frame.coefficients(&inner.weights);
-        let columns = Columns::new(self.kernel, &z.clone().into());
         let pulling: Vec<usize> = (0..inner.pulls.rows()).filter(|&i| inner.pulls.row(i).iter().any(|s| *s != 0.0)).collect();
         let part = |p: usize| {
             let size = pulling.len().div_ceil(PARTS);
             let used = &pulling[(p * size).min(pulling.len())..((p + 1) * size).min(pulling.len())];
-            let (mut sum, mut sums, mut scratch) = (Matrix::zeros(m, dim), vec![0.0; m], Scratch::default());
+            let (mut pull, mut scratch) = (Pull::nothing(m, dim), Scratch::default());
             for rows in used.chunks(ROWS) {
                 let mut x = Matrix::zeros(rows.len(), dim);
                 rows.iter().enumerate().for_each(|(k, &i)| self.points.copy_rows(i..i + 1, dim, x.row_mut(k)));
-                let mut weighted = vec![0.0; rows.len() * m];
-                product_transposed(inner.pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut weighted);
-                let slopes = self.slopes(frame, coordinates, rows, &columns, &x, &mut scratch);
-                weighted.iter_mut().zip(&slopes).for_each(|(w, s)| *w *= -s);
-                slopes::add_rows(&weighted, x.values(), dim, &mut sum, &mut sums);
+                let mut weights = vec![0.0; rows.len() * m];
+                product_transposed(inner.pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut weights);
+                let slopes = self.slopes(frame, coordinates, rows, &x, &mut scratch);
+                weights.iter_mut().zip(&slopes).for_each(|(w, s)| *w *= s);
+                pull.add_rows(&weights, x.values());
             }
-            (sum, sums)
+            pull
         };
-        let parts: Vec<(Matrix, Vec<f64>)> = (0..PARTS).into_par_iter().map(part).collect();
-        let (mut gradient, mut sums) = (Matrix::zeros(m, dim), vec![0.0; m]);
-        for (part, part_sums) in parts {
-            gradient.values_mut().iter_mut().zip(part.values()).for_each(|(g, p)| *g += p);
-            sums.iter_mut().zip(part_sums).for_each(|(s, p)| *s += p);
-        }
-        let mut weighted = vec![0.0; m * m];
-        columns.fill_slopes(&z.clone().into(), 0..m, &mut weighted, &mut Scratch::default());
-        for i in 0..m {
-            for j in 0..m {
-                weighted[i * m + j] *= crate::linalg::dot(coefficients.row(i), coefficients.row(j));
-            }
-        }
-        slopes::add_rows(&weighted, z.values(), dim, &mut gradient, &mut sums);
-        slopes::finish(self.argument(), z, &mut gradient, &sums);
+        let parts: Vec<Pull> = (0..PARTS).into_par_iter().map(part).collect();
+        let mut pull = Pull::nothing(m, dim);
+        parts.iter().for_each(|part| pull.add(part));
+        let mut own = Workspace::default();
+        let vectors = Field::new(self.kernel, z.clone());
+        vectors.values_times(&z.clone().into(), &Matrix::zeros(m, 0), &mut own);
+        let mut gradient = Matrix::zeros(m, dim);
+        add_gradient(self.kernel, z.values(), &pull, -1.0, gradient.values_mut());
+        add_gradient(self.kernel, z.values(), &vectors.pull(&coefficients, &coefficients, &mut own), 1.0, gradient.values_mut());
         gradient
     }
 
-    fn argument(&self) -> Argument {
-        self.kernel.profile().argument()
-    }
-
     /// k' between rows and vectors. For the Gaussian it is -gamma k, and `k_z(x) = L c(x)` is already there.
-    fn slopes(
-        &self,
-        frame: &Frame,
-        coordinates: &Matrix,
-        rows: &[usize],
-        columns: &Columns,
-        x: &Matrix,
-        scratch: &mut Scratch,
-    ) -> Vec<f64> {
+    fn slopes(&self, frame: &Frame, coordinates: &Matrix, rows: &[usize], x: &Matrix, scratch: &mut Scratch) -> Vec<f64> {
         let m = frame.len();
         let mut slopes = vec![0.0; rows.len() * m];
         match self.kernel {
@@ -185,7 +163,7 @@ impl<'a> Objective<'a> {
                 product_transposed(coordinates.select(rows).values(), frame.lower().matrix().values(), m, &mut slopes);
                 slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
             }
-            _ => columns.fill_slopes(&x.clone().into(), 0..rows.len(), &mut slopes, scratch),
+            _ => frame.columns().fill_slopes(&x.clone().into(), 0..rows.len(), &mut slopes, scratch),
         }
         slopes
     }

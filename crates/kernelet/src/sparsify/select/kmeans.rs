@@ -8,6 +8,7 @@ use super::super::basis::{Basis, BasisBudget, BasisMethod};
 use crate::{
     Error, Result,
     data::{Points, draw::Draw},
+    frame::JITTER,
     kernel::Kernel,
     linalg::{Matrix, dot, product_transposed},
     watch::Watch,
@@ -15,9 +16,6 @@ use crate::{
 
 /// Rows of one unit of work.
 const CHUNK: usize = 512;
-
-/// Added to the diagonal of the kernel matrix of the centres, as a part of its largest entry.
-const JITTER: f64 = 1e-10;
 
 /// Dense centres are made; more numbers than this are refused.
 const LARGEST: usize = 1 << 30;

@@ -23,8 +23,8 @@ use crate::{
     Error, Result,
     data::{Points, draw::Draw},
     frame::check_definite,
-    kernel::block::{CHUNK, block, symmetric},
-    linalg::{Matrix, dot, product_transposed},
+    kernel::block::{block, symmetric},
+    linalg::{Matrix, dot, outer_product, rows_times},
     machine::Expansion,
     watch::{Status, Watch},
 };
@@ -155,9 +155,9 @@ impl Pursuit {
         let columns = block(&expansion.kernel, candidates, &rows);
         let outputs = inner_products(expansion, &rows)?.transposed();
         watch.evaluated((candidates.len() * rows.len()) as u64);
-        let gram = products(&columns, &columns);
+        let gram = outer_product(&columns);
         let start = outputs.values().iter().map(|v| v * v).sum();
-        Ok((Gram::Matrix(gram), Unexplained { rows: products(&outputs, &columns), start }))
+        Ok((Gram::Matrix(gram), Unexplained { rows: rows_times(&outputs, &columns), start }))
     }
 
     /// The loop: choose, project, take off. Gives the coordinates of all outputs on the new axes, row by row, and the residuals.
@@ -201,16 +201,6 @@ impl Pursuit {
         let gains = sampled.into_iter().map(|i| (gain(i), i));
         gains.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, i)| i)
     }
-}
-
-/// `a b'`.
-fn products(a: &Matrix, b: &Matrix) -> Matrix {
-    let mut out = Matrix::zeros(a.rows(), b.rows());
-    let (width, cols) = (b.rows(), a.cols());
-    out.values_mut().par_chunks_mut((CHUNK * width).max(1)).zip(a.values().par_chunks((CHUNK * cols).max(1))).for_each(|(out, a)| {
-        product_transposed(a, b.values(), cols, out);
-    });
-    out
 }
 
 /// `||w||^2 - 2 <w, w'> + ||w'||^2` at every size, from the values of the target at the vectors and their kernel matrix.

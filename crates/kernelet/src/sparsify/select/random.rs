@@ -5,12 +5,10 @@ use super::super::basis::{Basis, BasisBudget, BasisMethod};
 use crate::{
     Result,
     data::{Points, draw::Draw},
+    frame::JITTER,
     kernel::Kernel,
     watch::Watch,
 };
-
-/// Added to the diagonal of the kernel matrix of random points, as a part of its largest entry.
-const JITTER: f64 = 1e-10;
 
 /// Distinct rows drawn at random.
 #[derive(Clone, Debug, Default)]
