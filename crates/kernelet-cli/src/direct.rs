@@ -1,9 +1,11 @@
 //! Direct training of machines with few vectors: the flags.
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use kernelet::{
     kernel::Kernel,
     learn::Multiclass,
-    sparsify::direct::{DirectLoss, Init, Margin},
+    sparsify::direct::{DirectLoss, Growth, Init, Margin, Search},
 };
 
 use crate::{
@@ -27,6 +29,26 @@ pub struct DirectFlags {
     /// Steps of the vectors (margin) [default: 200].
     #[arg(long, value_name = "N")]
     pub iterations: Option<usize>,
+    /// Let the number of vectors grow: none, doubling or one-by-one (margin) [default: none].
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub growth: Option<GrowthFlag>,
+    /// A model file that is written every half minute and when the run is stopped; the same command then goes on from it (margin).
+    #[arg(long, value_name = "FILE")]
+    pub checkpoint: Option<PathBuf>,
+    /// Megabytes for the rows in coordinates of the vectors; what does not fit is computed again, which takes longer (margin) [default: 2048].
+    #[arg(long, value_name = "MB")]
+    pub memory: Option<usize>,
+}
+
+/// How the number of vectors grows.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GrowthFlag {
+    /// All of them from the beginning.
+    None,
+    /// In doubling groups, new ones where the machine falls short.
+    Doubling,
+    /// One after another.
+    OneByOne,
 }
 
 /// What an error costs.
@@ -59,6 +81,9 @@ impl DirectFlags {
             ("init", self.init.is_some()),
             ("starts", self.starts.is_some()),
             ("iterations", self.iterations.is_some()),
+            ("growth", self.growth.is_some()),
+            ("checkpoint", self.checkpoint.is_some()),
+            ("memory", self.memory.is_some()),
         ];
         flags.into_iter().find(|(_, given)| *given).map(|(name, _)| name)
     }
@@ -68,19 +93,36 @@ impl DirectFlags {
         let usual = Margin::default();
         Margin {
             kernel,
-            vectors,
             c: settings.c.unwrap_or(usual.c),
             loss: match self.loss {
                 Some(LossFlag::Hinge) => DirectLoss::Hinge,
                 _ => DirectLoss::SquaredHinge,
             },
             class_weights: settings.class_weight.clone().unwrap_or_default(),
+            own_vectors: settings.multiclass == Some(Multiclass::OneVsRest),
+            search: self.search(settings, vectors),
+            ..usual
+        }
+    }
+
+    /// The search for so many vectors.
+    pub fn search(&self, settings: &Settings, vectors: usize) -> Search {
+        let usual = Search::default();
+        Search {
+            vectors,
             init: match self.init {
                 Some(InitFlag::Random) => Init::Random,
                 Some(InitFlag::Spread) => Init::Spread,
                 Some(InitFlag::Rpcholesky) => Init::RpCholesky,
                 Some(InitFlag::Kmeans) | None => Init::KMeans,
             },
+            growth: match self.growth {
+                Some(GrowthFlag::Doubling) => Growth::Doubling,
+                Some(GrowthFlag::OneByOne) => Growth::OneByOne,
+                Some(GrowthFlag::None) | None => Growth::None,
+            },
+            memory_bytes: self.memory.map_or(usual.memory_bytes, |megabytes| megabytes.saturating_mul(1 << 20)),
+            checkpoint: self.checkpoint.clone(),
             starts: self.starts.unwrap_or(usual.starts),
             iterations: self.iterations.unwrap_or(usual.iterations),
             seed: settings.seed,
@@ -91,8 +133,11 @@ impl DirectFlags {
 
 /// Refuses settings that direct training does not use.
 pub fn check(settings: &Settings) -> Result<()> {
-    if settings.multiclass.is_some_and(|how| how != Multiclass::Shared) {
-        return Err(Failure::usage("margin shares its vectors among the classes; leave --multiclass out, or choose a basis with --method"));
+    if settings.multiclass.is_some_and(|how| !matches!(how, Multiclass::Shared | Multiclass::OneVsRest)) {
+        return Err(Failure::usage(
+            "margin has one machine for each class against the others; use --multiclass shared (one set of vectors) or one-vs-rest (each its own), \
+             or choose a basis with --method",
+        ));
     }
     match (settings.tolerance.is_some(), settings.cache.is_some()) {
         (false, false) => Ok(()),

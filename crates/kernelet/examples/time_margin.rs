@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The names are gamma, c, vectors, iterations, init (random, kmeans, spread, rpcholesky), loss (hinge, squared-hinge), divide (features are
-//! divided by it) and seed.
+//! divided by it), memory (bytes for coordinates) and seed.
 use std::{collections::HashMap, error::Error, time::Instant};
 
 use kernelet::{
@@ -13,7 +13,7 @@ use kernelet::{
     kernel::Kernel,
     learn::Learner,
     linalg::Matrix,
-    sparsify::direct::{DirectLoss, Init, Margin},
+    sparsify::direct::{DirectLoss, Init, Margin, Search},
     watch::Watch,
 };
 
@@ -39,15 +39,19 @@ fn main() -> Outcome<()> {
     let learner = Margin {
         kernel: Kernel::gaussian(number("gamma", 1.0)?),
         c: number("c", 10.0)?,
-        vectors: number("vectors", 100.0)? as usize,
-        iterations: number("iterations", 200.0)? as usize,
-        seed: number("seed", 0.0)? as u64,
         loss: if given.get("loss") == Some(&"hinge") { DirectLoss::Hinge } else { DirectLoss::SquaredHinge },
-        init: match given.get("init").copied() {
-            Some("random") => Init::Random,
-            Some("spread") => Init::Spread,
-            Some("rpcholesky") => Init::RpCholesky,
-            _ => Init::KMeans,
+        search: Search {
+            vectors: number("vectors", 100.0)? as usize,
+            iterations: number("iterations", 200.0)? as usize,
+            seed: number("seed", 0.0)? as u64,
+            memory_bytes: number("memory", 2e9)? as usize,
+            init: match given.get("init").copied() {
+                Some("random") => Init::Random,
+                Some("spread") => Init::Spread,
+                Some("rpcholesky") => Init::RpCholesky,
+                _ => Init::KMeans,
+            },
+            ..Search::default()
         },
         ..Margin::default()
     };

@@ -47,6 +47,9 @@ pub struct Train {
     /// Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept.
     #[arg(long)]
     pub tune: bool,
+    /// Tell every size on the way, where the number of vectors grows (--growth).
+    #[arg(long)]
+    pub path: bool,
     /// Also tell probabilities, by a sigmoid or an isotonic curve fitted by cross-validation.
     #[arg(long, value_name = "SHAPE", value_parser = shapes())]
     pub probability: Option<Shape>,
@@ -76,6 +79,7 @@ Examples:
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
   kernelet train normal.csv -o normal.model --learner one-class --nu 0.05 --scale standard
   kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
+  kernelet train data.svm -o small.model --gamma 0.5 --c 10 --vectors 40
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
@@ -87,9 +91,10 @@ impl Train {
         files::check_output(&self.output, &[&self.data])?;
         self.learner.check(&self.settings)?;
         self.check_folds()?;
-        if self.start.is_some() && self.settings.basis.method.is_some() {
-            return Err(Failure::usage("--start is not used with --method, which begins with a new basis"));
+        if self.start.is_some() && self.settings.basis.method.is_some() && !self.settings.basis.is_direct(self.learner.name) {
+            return Err(Failure::usage("--start is not used with a basis, which is chosen anew"));
         }
+        self.check_path()?;
         self.settings = self.settings.seeded(session.seed);
         if self.tune && self.learner.wanted == Wanted::Nothing {
             return Err(Failure::usage(format!(
@@ -106,15 +111,30 @@ impl Train {
         let clock = Instant::now();
         let (learner, tried) = self.choose(&kernel, &data, &how, session)?;
         let learner = self.probable(Box::new(Scaled { how, learner }), session);
-        let fit = match &earlier {
-            Some(machine) => learner.learn_from(machine, &data, &session.watch())?,
-            None => learner.learn(&data, &session.watch())?,
+        let mut fits = match &earlier {
+            _ if self.path => learner.learn_path(&data, &session.watch())?,
+            Some(machine) => vec![learner.learn_from(machine, &data, &session.watch())?],
+            None => vec![learner.learn(&data, &session.watch())?],
         };
         let seconds = clock.elapsed().as_secs_f64();
+        let path = self.path.then(|| fits.iter().map(|fit| size_on_the_way(fit, &data)).collect::<Result<Vec<Value>>>()).transpose()?;
+        let fit = fits.pop().ok_or_else(|| Failure::failed("nothing was learned"))?;
         say_how_it_ended(&fit, session);
         let train_error = training_error(&fit, &data)?;
         model::save(&fit.machine, &self.output)?;
-        session.answer(&self.trained(&fit, &data, train_error, seconds, tried))
+        session.answer(&Trained { path, ..self.trained(&fit, &data, train_error, seconds, tried) })
+    }
+
+    /// A path is that of growing vectors, and a checkpoint that of one run.
+    fn check_path(&self) -> Result<()> {
+        let direct = &self.settings.direct;
+        if self.path && (self.probability.is_some() || self.start.is_some()) {
+            return Err(Failure::usage("--path goes neither with --probability nor with --start"));
+        }
+        if direct.checkpoint.is_some() && (self.tune || self.probability.is_some()) {
+            return Err(Failure::usage("--checkpoint is for one run; --tune and --probability make several"));
+        }
+        Ok(())
     }
 
     /// Folds are used by cross-validation alone, and probabilities are for classes.
@@ -183,6 +203,7 @@ impl Train {
             status: report.status,
             model: self.output.display().to_string(),
             tried: self.tune.then_some(tried),
+            path: None,
             cost: self.learner.cost(&self.settings).map(|cost| cost.name),
             penalty: machine.facts.penalty.clone(),
             bias: machine.facts.bias.clone(),
@@ -236,6 +257,11 @@ fn training_error(fit: &Fit, data: &Dataset) -> Result<Option<f64>> {
     }
 }
 
+fn size_on_the_way(fit: &Fit, data: &Dataset) -> Result<Value> {
+    let error = training_error(fit, data)?;
+    Ok(json!({ "vectors": fit.machine.vectors(), "objective": fit.report.objective, "train_error": error }))
+}
+
 fn say_how_it_ended(fit: &Fit, session: &Session) {
     if let Some(rank) = fit.machine.facts.rank {
         let directions = counted(rank, "direction");
@@ -285,6 +311,8 @@ struct Trained {
     model: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     tried: Option<Vec<Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<Vec<Value>>,
     #[serde(skip)]
     cost: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -366,11 +394,23 @@ impl Answer for Trained {
         pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
         pairs.push(("time", seconds(self.seconds)));
         pairs.push(("model", self.model.clone()));
-        self.search_text() + &lines(&pairs)
+        self.search_text() + &self.path_text() + &lines(&pairs)
     }
 }
 
 impl Trained {
+    /// Every size on the way.
+    fn path_text(&self) -> String {
+        let Some(path) = &self.path else { return String::new() };
+        let header = ["vectors", "objective", "train error"].map(String::from);
+        let number = |level: &Value, key: &str| level[key].as_f64();
+        let row = |level: &Value| {
+            let error = number(level, "train_error").map(percent).unwrap_or_default();
+            vec![level["vectors"].to_string(), number(level, "objective").map(figure).unwrap_or_default(), error]
+        };
+        table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
+    }
+
     /// The best few of the settings tried.
     fn search_text(&self) -> String {
         const SHOWN: usize = 5;

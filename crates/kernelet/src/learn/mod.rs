@@ -64,6 +64,10 @@ pub trait Learner: Send + Sync {
         let _ = earlier;
         self.learn(data, watch)
     }
+    /// The machine of every size on the way, smallest first, by learners whose vectors grow in number; by others the one machine.
+    fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        Ok(vec![self.learn(data, watch)?])
+    }
 }
 
 /// A machine and how it came about.

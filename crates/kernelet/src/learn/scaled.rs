@@ -1,7 +1,7 @@
 //! A learner behind a scaling: the scale is fitted on the training rows and becomes part of the machine.
 use super::{Fit, Learner};
 use crate::{
-    Result,
+    Error, Result,
     data::{Dataset, Scale, Scaling},
     machine::Machine,
     watch::Watch,
@@ -44,22 +44,30 @@ impl Learner for Scaled {
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        self.run(data, |data| self.learner.learn(data, watch))
+        self.run(data, |data| Ok(vec![self.learner.learn(data, watch)?]))
     }
 
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        self.run(data, |data| self.learner.learn_from(earlier, data, watch))
+        self.run(data, |data| Ok(vec![self.learner.learn_from(earlier, data, watch)?]))
+    }
+
+    fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        self.scaled(data, |data| self.learner.learn_path(data, watch))
     }
 }
 
 impl Scaled {
-    fn run(&self, data: &Dataset, learn: impl Fn(&Dataset) -> Result<Fit>) -> Result<Fit> {
+    fn scaled(&self, data: &Dataset, learn: impl Fn(&Dataset) -> Result<Vec<Fit>>) -> Result<Vec<Fit>> {
         data.check()?;
         let Some(scale) = self.how.scale_for(data)? else { return learn(data) };
         let scaled = Dataset { points: scale.apply(&data.points)?, ..data.clone() };
-        let mut fit = learn(&scaled)?;
-        fit.machine.scale = Some(scale);
-        Ok(fit)
+        let mut fits = learn(&scaled)?;
+        fits.iter_mut().for_each(|fit| fit.machine.scale = Some(scale.clone()));
+        Ok(fits)
+    }
+
+    fn run(&self, data: &Dataset, learn: impl Fn(&Dataset) -> Result<Vec<Fit>>) -> Result<Fit> {
+        self.scaled(data, learn)?.pop().ok_or_else(|| Error::data("nothing was learned"))
     }
 }
 

@@ -1,4 +1,6 @@
 //! Sums of weighted outer products of rows.
+use std::ops::Range;
+
 use faer::{
     Accum, MatMut, MatRef, Par,
     linalg::matmul::triangular::{BlockStructure, matmul},
@@ -17,14 +19,16 @@ const ROWS: usize = 256;
 /// zero are passed over. All threads; the same bits for any number of them. Cost: n m^2 / 2 multiply-adds.
 pub fn weighted_gram(x: &Matrix, weights: &[f64]) -> Matrix {
     let used: Vec<usize> = (0..x.rows()).filter(|&i| weights[i] > 0.0).collect();
-    outer_sum(used.len(), x.cols(), |k, out| {
-        let root = weights[used[k]].sqrt();
-        out.iter_mut().zip(x.row(used[k])).for_each(|(out, v)| *out = v * root);
+    outer_sum(used.len(), x.cols(), |rows, out| {
+        for (&i, out) in used[rows].iter().zip(out.chunks_exact_mut(x.cols())) {
+            let root = weights[i].sqrt();
+            out.iter_mut().zip(x.row(i)).for_each(|(out, v)| *out = v * root);
+        }
     })
 }
 
-/// `sum_k r_k r_k'` over `count` rows of `width` numbers, which `fill` writes; the lower triangle is filled. All threads.
-pub fn outer_sum(count: usize, width: usize, fill: impl Fn(usize, &mut [f64]) + Sync) -> Matrix {
+/// `sum_k r_k r_k'` over `count` rows of `width` numbers, which `fill` writes block by block; the lower triangle is filled. All threads.
+pub fn outer_sum(count: usize, width: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Matrix {
     if width == 0 {
         return Matrix::zeros(0, 0);
     }
@@ -34,7 +38,7 @@ pub fn outer_sum(count: usize, width: usize, fill: impl Fn(usize, &mut [f64]) + 
         let end = count.min((p + 1) * size);
         for first in (p * size..end).step_by(ROWS) {
             let used = (end - first).min(ROWS);
-            rows.chunks_exact_mut(width).take(used).enumerate().for_each(|(i, row)| fill(first + i, row));
+            fill(first..first + used, &mut rows[..used * width]);
             add_outer(&rows[..used * width], width, &mut sum);
         }
         sum

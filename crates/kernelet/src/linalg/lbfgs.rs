@@ -77,12 +77,13 @@ struct Run<'a> {
 }
 
 impl Lbfgs {
-    /// Minimises from `start`. `evaluate` writes the gradient and returns the value; `keep_on` sees each step's number and value and says whether to go on.
+    /// Minimises from `start`. `evaluate` writes the gradient and returns the value; `keep_on` sees each step's number, value and
+    /// point and says whether to go on.
     pub fn minimise(
         &self,
         start: Vec<f64>,
         mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
-        mut keep_on: impl FnMut(usize, f64) -> bool,
+        mut keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
     ) -> Minimum {
         let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
         let mut here = run.at(start);
@@ -102,7 +103,7 @@ impl Lbfgs {
             run.remember(&here, &next, self.memory);
             let fall = here.value - next.value;
             here = next;
-            if !keep_on(iterations, here.value) {
+            if !keep_on(iterations, here.value, &here.point) {
                 ended = Ended::Stopped;
                 break;
             }
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn rosenbrocks_valley_is_walked_to_its_end() {
-        let minimum = settings().minimise(vec![-1.2; 20], rosenbrock, |_, _| true);
+        let minimum = settings().minimise(vec![-1.2; 20], rosenbrock, |_, _, _| true);
         assert!(minimum.value < 1e-12 && minimum.evaluations < 2 * minimum.iterations, "{minimum:?}");
     }
 
@@ -276,7 +277,7 @@ mod tests {
             (0..x.len()).for_each(|i| g[i] = (i + 1) as f64 * (x[i] - 1.0));
             (0..x.len()).map(|i| 0.5 * (i + 1) as f64 * (x[i] - 1.0).powi(2)).sum()
         };
-        let minimum = settings().minimise(vec![3.0; 8], quadratic, |_, value| {
+        let minimum = settings().minimise(vec![3.0; 8], quadratic, |_, value, _| {
             values.push(value);
             true
         });
@@ -292,7 +293,7 @@ mod tests {
             x.iter().map(|x| x - x.ln()).sum()
         };
         let start = vec![50.0, 3.0, 0.01];
-        let minimum = Lbfgs { first_step: 1e3, ..settings() }.minimise(start, barrier, |_, _| true);
+        let minimum = Lbfgs { first_step: 1e3, ..settings() }.minimise(start, barrier, |_, _, _| true);
         assert!(minimum.point.iter().all(|x| (x - 1.0).abs() < 1e-6), "{minimum:?}");
     }
 
@@ -302,17 +303,17 @@ mod tests {
             g[0] = x[0].signum() + 0.1 * x[0];
             x[0].abs() + 0.05 * x[0] * x[0]
         };
-        let minimum = settings().minimise(vec![2.0], kink, |_, _| true);
+        let minimum = settings().minimise(vec![2.0], kink, |_, _, _| true);
         assert!(minimum.value < 1e-3, "{minimum:?}");
     }
 
     #[test]
     fn the_caller_can_stop_and_limits_are_kept() {
-        let stopped = settings().minimise(vec![-1.2; 4], rosenbrock, |iteration, _| iteration < 3);
+        let stopped = settings().minimise(vec![-1.2; 4], rosenbrock, |iteration, _, _| iteration < 3);
         assert_eq!((stopped.iterations, stopped.ended), (3, Ended::Stopped));
-        let limited = Lbfgs { max_iterations: 5, ..settings() }.minimise(vec![-1.2; 4], rosenbrock, |_, _| true);
+        let limited = Lbfgs { max_iterations: 5, ..settings() }.minimise(vec![-1.2; 4], rosenbrock, |_, _, _| true);
         assert_eq!((limited.iterations, limited.ended), (5, Ended::Iterations));
-        let nothing = settings().minimise(vec![], |_, _| 1.0, |_, _| true);
+        let nothing = settings().minimise(vec![], |_, _| 1.0, |_, _, _| true);
         assert_eq!((nothing.iterations, nothing.ended), (0, Ended::Gradient));
     }
 }

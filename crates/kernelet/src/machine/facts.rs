@@ -23,6 +23,9 @@ pub struct Facts {
     pub rows: Option<usize>,
     /// The training objective reached, summed over outputs.
     pub objective: Option<f64>,
+    /// Steps of the vectors in direct training.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<u64>,
     /// Which penalty a Fisher discriminant has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub penalty: Option<String>,

@@ -11,6 +11,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 use crate::{
+    Error, Result,
     data::Points,
     kernel::{
         Argument, Kernel,
@@ -21,6 +22,21 @@ use crate::{
 
 /// Moving and fixed points of one tile.
 const TILE: (usize, usize) = (64, 1024);
+
+/// Sparse vectors are made dense; more numbers than this (1 GiB) are refused.
+const LARGEST: usize = 1 << 27;
+
+/// Refuses sparse points of so many features that `vectors` dense ones would not fit.
+pub(super) fn check_dense(method: &str, points: &Points, vectors: usize) -> Result<()> {
+    let dim = points.dim();
+    if !points.is_sparse() || vectors.saturating_mul(dim) <= LARGEST {
+        return Ok(());
+    }
+    let gigabytes = 8.0 * vectors as f64 * dim as f64 / f64::from(1 << 30);
+    Err(Error::data(format!(
+        "{method} works with dense vectors, and {vectors} of {dim} features would take {gigabytes:.1} GiB; use pursuit or a basis, which keep sparse vectors"
+    )))
+}
 
 /// Fixed points.
 pub(super) struct Field {

@@ -68,7 +68,7 @@ impl Seek for Gradient {
         let search = |u: usize| {
             let mut eyes = Eyes::default();
             let evaluate = |z: &[f64], gradient: &mut [f64]| gain_with_gradient(residual, z, gradient, &mut eyes);
-            let minimum = lbfgs.minimise(starts.row(u).to_vec(), evaluate, |_, _| !watch.cancelled());
+            let minimum = lbfgs.minimise(starts.row(u).to_vec(), evaluate, |_, _, _| !watch.cancelled());
             watch.evaluated((minimum.evaluations * (target.field.len() + residual.len())) as u64);
             (-minimum.value * target.norm, minimum.point)
         };

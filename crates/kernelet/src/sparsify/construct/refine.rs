@@ -129,7 +129,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
     let target = Target::of(task, "refine")?;
     let start = target.inside(&small.expansion.vectors).into_values();
     let lbfgs = Lbfgs { max_iterations: how.max_steps, value_tolerance: 1e-7, first_step: 0.1 * target.radius, ..Lbfgs::default() };
-    let keep_on = |step: usize, value: f64| {
+    let keep_on = |step: usize, value: f64, _: &[f64]| {
         watch.report("refining", step as u64, Some(how.max_steps as u64), Some(value));
         !watch.cancelled()
     };
@@ -182,7 +182,7 @@ fn joint(
     small: &Machine,
     start: Vec<f64>,
     lbfgs: &Lbfgs,
-    keep_on: impl FnMut(usize, f64) -> bool,
+    keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
 ) -> (crate::linalg::Minimum, Matrix) {
     let (numbers, q) = (start.len(), small.outputs());
     let begun = small.expansion.coefficients.to_dense();

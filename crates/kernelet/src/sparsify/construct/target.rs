@@ -1,5 +1,5 @@
 //! What construction works on: the machine's expansion in dense, centred coordinates.
-use super::super::field::Field;
+use super::super::field::{Field, check_dense};
 use super::super::{Task, task::inner_products};
 use crate::{
     Error, Result,
@@ -8,9 +8,6 @@ use crate::{
     kernel::{Argument, Kernel},
     linalg::{Matrix, dot},
 };
-
-/// Sparse vectors are made dense; more numbers than this (1 GiB) are refused.
-const LARGEST: usize = 1 << 27;
 
 /// `Psi_k = sum_i a_ik Phi(x_i)`.
 pub(super) struct Target {
@@ -33,7 +30,7 @@ impl Target {
         let expansion = &task.machine.expansion;
         let (kernel, vectors) = (expansion.kernel.clone(), &expansion.vectors);
         check_smooth(&kernel, method)?;
-        check_memory(vectors)?;
+        check_dense("construction", vectors, vectors.len())?;
         let coefficients = expansion.coefficients.to_dense();
         let values = inner_products(expansion, vectors)?;
         let norm = dot(coefficients.values(), values.values()).max(0.0);
@@ -92,15 +89,4 @@ fn check_smooth(kernel: &Kernel, method: &'static str) -> Result<()> {
         with: format!("the {} kernel, which has a corner where vectors coincide", kernel.name()),
         instead: "use pursuit, or train with the gaussian kernel".into(),
     })
-}
-
-fn check_memory(vectors: &Points) -> Result<()> {
-    let (n, dim) = (vectors.len(), vectors.dim());
-    if !vectors.is_sparse() || n.saturating_mul(dim) <= LARGEST {
-        return Ok(());
-    }
-    let gigabytes = 8.0 * n as f64 * dim as f64 / f64::from(1 << 30);
-    Err(Error::data(format!(
-        "construction works with dense vectors, and {n} of {dim} features would take {gigabytes:.1} GiB; use pursuit, which keeps sparse vectors"
-    )))
 }

@@ -1,23 +1,30 @@
 //! Sparse large-margin machines trained directly: the vectors Z that make the machine on their span best.
 //!
-//! Minimises W(Z) ([`objective`](super)) by L-BFGS over all vectors at once (Wu2006, section 3). With several classes one set of vectors is
-//! shared by all of them and W is the sum over the one-vs-rest machines: a row costs m kernel evaluations whatever the number of classes.
-//! The squared hinge finds the vectors; for the hinge loss it is the first phase, after which a few steps with the hinge itself follow.
+//! Minimises W(Z) by the search of [`direct`](super) (Wu2006, section 3). With several classes one set of vectors is shared by all of them
+//! and W is the sum over the one-vs-rest machines: a row costs m kernel evaluations whatever the number of classes. The squared hinge
+//! finds the vectors; for the hinge loss it is the first phase, after which a few steps with the hinge itself follow.
 //!
 //! Cost of a step: n m (d + m / 2) for the coordinates, the Newton systems of rows with an error, and the gradient over rows that pull.
-use super::objective::{Loss, Objective};
+use std::borrow::Cow;
+
+use super::{
+    coordinates,
+    hinge::Hinge,
+    init::Init,
+    inner::Solution,
+    own,
+    search::{Direct, Phase, Search},
+    squared_hinge::SquaredHinge,
+};
 use crate::{
     Error, Result,
-    data::{Dataset, Points},
+    data::{Dataset, Label, Points},
     error::require_positive,
-    frame::check_definite,
     kernel::Kernel,
-    learn::{ClassWeights, Fit, Learner, Report, check_classes},
-    linalg::{Ended, Lbfgs, Matrix},
-    machine::{Coefficients, Decision, Expansion, Facts, Machine},
-    sparsify::select::{KMeans, RpCholesky, distinct_rows},
-    sparsify::{BasisBudget, BasisMethod},
-    watch::{Status, Watch},
+    learn::{ClassWeights, Fit, Learner, check_classes},
+    linalg::Matrix,
+    machine::{Decision, Expansion, Facts, Machine},
+    watch::Watch,
 };
 
 /// What an error costs.
@@ -30,74 +37,37 @@ pub enum DirectLoss {
     SquaredHinge,
 }
 
-/// Where the vectors start.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub enum Init {
-    /// Distinct rows drawn at random.
-    Random,
-    /// Centres of k-means.
-    #[default]
-    KMeans,
-    /// Rows spread by k-means++, without rounds of k-means.
-    Spread,
-    /// Rows chosen by randomly pivoted Cholesky.
-    RpCholesky,
-    /// These.
-    Given(Matrix),
-}
-
 /// Sparse large-margin classification.
 #[derive(Clone, Debug)]
 pub struct Margin {
     /// The kernel; smooth and positive definite.
     pub kernel: Kernel,
-    /// The number of expansion vectors.
-    pub vectors: usize,
     /// The cost of an error.
     pub c: f64,
     /// What an error costs.
     pub loss: DirectLoss,
     /// Factors of C for each class.
     pub class_weights: ClassWeights,
-    /// Where the vectors start.
-    pub init: Init,
-    /// Starts, of which the best W is kept.
-    pub starts: usize,
-    /// Steps with the squared hinge.
-    pub iterations: usize,
+    /// True where each class has its own part of the vectors, as in the paper, instead of all sharing all of them.
+    pub own_vectors: bool,
+    /// How vectors are searched for; its steps are those with the squared hinge.
+    pub search: Search,
     /// Steps with the hinge afterwards.
     pub hinge_iterations: usize,
-    /// Seed of the starts.
-    pub seed: u64,
 }
 
 impl Default for Margin {
     fn default() -> Self {
         Margin {
             kernel: Kernel::gaussian(1.0),
-            vectors: 100,
             c: 1.0,
             loss: DirectLoss::SquaredHinge,
             class_weights: ClassWeights::Equal,
-            init: Init::KMeans,
-            starts: 1,
-            iterations: 200,
+            own_vectors: false,
+            search: Search::default(),
             hinge_iterations: 60,
-            seed: 0,
         }
     }
-}
-
-/// Rows for each vector that a start looks at, and the fewest in all.
-const ROWS_A_VECTOR: usize = 50;
-const FEWEST_SAMPLED: usize = 10_000;
-
-/// What one start came to.
-struct Outcome {
-    z: Matrix,
-    value: f64,
-    iterations: usize,
-    ended: Ended,
 }
 
 impl Learner for Margin {
@@ -106,160 +76,140 @@ impl Learner for Margin {
     }
 
     fn check(&self) -> Result<()> {
-        self.kernel.check()?;
         require_positive("c", self.c)?;
-        check_definite(&self.kernel)?;
-        if !self.kernel.profile().smooth() {
-            return Err(Error::Unsupported {
-                method: "margin",
-                with: format!("the {} kernel, which has a corner", self.kernel.name()),
-                instead: "use gaussian, matern32, matern52 or polynomial; or a basis of given rows".into(),
-            });
-        }
-        for (name, value) in [("vectors", self.vectors), ("starts", self.starts)] {
-            if value == 0 {
-                return Err(Error::parameter(name, 0, "at least 1"));
-            }
-        }
-        Ok(())
+        self.search.check(self.name(), &self.kernel)
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let rows = self.rows(data)?;
+        match self.own_vectors && rows.signs.cols() > 1 {
+            true => own::learn(&rows, watch),
+            false => self.search.learn(&self.kernel, &rows, watch),
+        }
+    }
+
+    /// Starts from the vectors of the earlier machine.
+    fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let init = Init::Given(earlier.expansion.vectors.to_dense());
+        Margin { search: Search { init, ..self.search.clone() }, ..self.clone() }.learn(data, watch)
+    }
+
+    fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        let rows = self.rows(data)?;
+        match self.own_vectors && rows.signs.cols() > 1 {
+            true => Ok(vec![own::learn(&rows, watch)?]),
+            false => self.search.learn_path(&self.kernel, &rows, watch),
+        }
+    }
+}
+
+impl Margin {
+    fn rows<'a>(&'a self, data: &'a Dataset) -> Result<Rows<'a>> {
         self.check()?;
         let classes = check_classes(data)?;
         let weights = self.class_weights.of(classes)?;
         let used: Vec<usize> = (0..data.len()).filter(|&i| weights[classes.codes[i] as usize] * data.weight(i) > 0.0).collect();
-        let rows = data.points.select(&used);
         let codes: Vec<usize> = used.iter().map(|&i| classes.codes[i] as usize).collect();
-        let costs: Vec<f64> = used.iter().zip(&codes).map(|(&i, &code)| self.c * weights[code] * data.weight(i)).collect();
         let labels = classes.labels.clone();
         let decision = match labels.len() {
             2 => Decision::Sign { negative: labels[0].clone(), positive: labels[1].clone() },
             _ => Decision::Largest { labels },
         };
         let outputs = decision.outputs().unwrap_or(1);
-        let signs = Matrix::from_fn(rows.len(), outputs, |i, k| decision.side(k, codes[i]).unwrap_or(0.0));
-        let before = watch.evaluations();
-        let best = self.best_start(&rows, &signs, &costs, watch)?;
-        let loss = if self.loss == DirectLoss::Hinge { Loss::Hinge } else { Loss::SquaredHinge };
-        let (frame, _, inner) = Objective::new(&self.kernel, &rows, &signs, &costs, loss, watch).machines(&best.z)?;
-        let coefficients = Coefficients::Dense(frame.coefficients(&inner.weights));
-        let report = Report {
-            objective: inner.value,
-            dual_objective: None,
-            iterations: best.iterations as u64,
-            status: status(best.ended, watch),
-            evaluations: watch.evaluations() - before,
-        };
+        let needed = coordinates::bytes(used.len(), self.search.vectors);
+        if self.loss == DirectLoss::Hinge && needed > self.search.memory_bytes {
+            return Err(Error::data(format!(
+                "hinge loss holds {} MB for {} rows and {} vectors, above the limit of {} MB; raise the limit, or use squared-hinge",
+                needed >> 20,
+                used.len(),
+                self.search.vectors,
+                self.search.memory_bytes >> 20
+            )));
+        }
+        Ok(Rows {
+            learner: self,
+            data,
+            points: if used.len() == data.len() { Cow::Borrowed(&data.points) } else { Cow::Owned(data.points.select(&used)) },
+            signs: Matrix::from_fn(used.len(), outputs, |i, k| decision.side(k, codes[i]).unwrap_or(0.0)),
+            costs: used.iter().zip(&codes).map(|(&i, &code)| self.c * weights[code] * data.weight(i)).collect(),
+            decision,
+            weights,
+        })
+    }
+}
+
+/// The rows that count, on which side of each class they should be, and what their errors cost.
+pub(super) struct Rows<'a> {
+    pub learner: &'a Margin,
+    data: &'a Dataset,
+    points: Cow<'a, Points>,
+    pub signs: Matrix,
+    costs: Vec<f64>,
+    decision: Decision,
+    weights: Vec<f64>,
+}
+
+impl Rows<'_> {
+    /// The problem of one class against all others, with other settings.
+    pub fn of_class<'b>(&'b self, k: usize, learner: &'b Margin) -> Rows<'b> {
+        let [negative, positive] = ["others", "class"].map(Label::new);
+        Rows {
+            learner,
+            data: self.data,
+            points: Cow::Borrowed(&self.points),
+            signs: Matrix::column(self.signs.col(k)),
+            costs: self.costs.clone(),
+            decision: Decision::Sign { negative, positive },
+            weights: self.weights.clone(),
+        }
+    }
+}
+
+impl Direct for Rows<'_> {
+    fn phases(&self) -> Vec<Phase<'_>> {
+        let points = &*self.points;
+        let squared = Box::new(SquaredHinge::new(&self.signs, &self.costs));
+        let mut phases = vec![Phase { name: "steps", points, inner: squared, iterations: self.learner.search.iterations }];
+        if self.learner.loss == DirectLoss::Hinge {
+            let inner = Box::new(Hinge::new(&self.signs, &self.costs));
+            phases.push(Phase { name: "steps, hinge", points, inner, iterations: self.learner.hinge_iterations });
+        }
+        phases
+    }
+
+    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {
+        Ok(self.machine_of(expansion, solution.offsets.clone(), solution.value))
+    }
+}
+
+impl Rows<'_> {
+    /// The machine of these vectors, coefficients and offsets.
+    pub fn machine_of(&self, expansion: Expansion, offsets: Vec<f64>, objective: f64) -> Machine {
         let facts = Facts {
-            learner: Some(self.name().into()),
-            c: Some(self.c),
-            class_weights: (self.class_weights != ClassWeights::Equal).then_some(weights),
-            rows: Some(data.len()),
-            objective: Some(report.objective),
+            learner: Some(self.learner.name().into()),
+            c: Some(self.learner.c),
+            class_weights: (self.learner.class_weights != ClassWeights::Equal).then(|| self.weights.clone()),
+            rows: Some(self.data.len()),
+            objective: Some(objective),
             ..Facts::default()
         };
-        let expansion = Expansion { kernel: self.kernel.clone(), vectors: best.z.into(), coefficients };
-        let machine =
-            Machine { expansion, offsets: inner.offsets, decision, scale: None, names: data.names.clone(), calibration: None, facts };
-        machine.check()?;
-        Ok(Fit { machine, report })
-    }
-}
-
-impl Margin {
-    fn best_start(&self, rows: &Points, signs: &Matrix, costs: &[f64], watch: &Watch) -> Result<Outcome> {
-        let mut best: Option<Outcome> = None;
-        for start in 0..self.starts as u64 {
-            if watch.cancelled() && best.is_some() {
-                break;
-            }
-            let outcome = self.descend(self.first(rows, start, watch)?, rows, signs, costs, watch);
-            if best.as_ref().is_none_or(|b| outcome.value < b.value) {
-                best = Some(outcome);
-            }
+        Machine {
+            expansion,
+            offsets,
+            decision: self.decision.clone(),
+            scale: None,
+            names: self.data.names.clone(),
+            calibration: None,
+            facts,
         }
-        best.ok_or_else(|| Error::data("no start led to a machine"))
-    }
-
-    /// The vectors that a start begins with: at most as many as there are distinct rows.
-    fn first(&self, all: &Points, start: u64, watch: &Watch) -> Result<Matrix> {
-        let seed = self.seed.wrapping_add(start);
-        // A start need not see every row: a sample of many rows for each vector has the same clusters.
-        let enough = (ROWS_A_VECTOR * self.vectors).max(FEWEST_SAMPLED);
-        let sample = (all.len() > enough).then(|| all.select(&distinct_rows(all, enough, seed)));
-        let rows = sample.as_ref().unwrap_or(all);
-        let first = match &self.init {
-            Init::Random => rows.select(&distinct_rows(rows, self.vectors, seed)).to_dense(),
-            Init::KMeans => KMeans { seed, ..KMeans::default() }.centres(rows, self.vectors, watch)?,
-            Init::Spread => KMeans { seed, max_rounds: 0 }.centres(rows, self.vectors, watch)?,
-            Init::RpCholesky => {
-                let chosen = RpCholesky { seed, block: None }.choose(&self.kernel, rows, &BasisBudget::vectors(self.vectors), watch)?;
-                chosen.frame.vectors().to_dense()
-            }
-            Init::Given(vectors) if vectors.cols() == rows.dim() && vectors.rows() > 0 => vectors.clone(),
-            Init::Given(vectors) => {
-                return Err(Error::Shape { what: "features of the vectors to start from", expected: rows.dim(), found: vectors.cols() });
-            }
-        };
-        Ok(first)
-    }
-
-    fn descend(&self, z: Matrix, rows: &Points, signs: &Matrix, costs: &[f64], watch: &Watch) -> Outcome {
-        let squared = self.phase(z, Loss::SquaredHinge, self.iterations, rows, signs, costs, watch);
-        match self.loss {
-            DirectLoss::SquaredHinge => squared,
-            DirectLoss::Hinge => {
-                let hinge = self.phase(squared.z, Loss::Hinge, self.hinge_iterations, rows, signs, costs, watch);
-                Outcome { iterations: squared.iterations + hinge.iterations, ..hinge }
-            }
-        }
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "the problem, and how far to go")]
-    fn phase(&self, z: Matrix, loss: Loss, iterations: usize, rows: &Points, signs: &Matrix, costs: &[f64], watch: &Watch) -> Outcome {
-        let (m, dim) = (z.rows(), z.cols());
-        let mut objective = Objective::new(&self.kernel, rows, signs, costs, loss, watch);
-        let lbfgs = Lbfgs { max_iterations: iterations, first_step: 0.1 * spread(&z), ..Lbfgs::default() };
-        let stage = if loss == Loss::Hinge { "steps, hinge" } else { "steps" };
-        let mut gradient = Matrix::zeros(m, dim);
-        let minimum = lbfgs.minimise(
-            z.into_values(),
-            |point, out| {
-                let z = Matrix::new(point.to_vec(), m, dim).unwrap_or_default();
-                let value = objective.evaluate(&z, &mut gradient);
-                out.copy_from_slice(gradient.values());
-                value
-            },
-            |iteration, value| {
-                watch.report(stage, iteration as u64, Some(iterations as u64), Some(value));
-                !watch.cancelled()
-            },
-        );
-        let z = Matrix::new(minimum.point, m, dim).unwrap_or_default();
-        Outcome { z, value: minimum.value, iterations: minimum.iterations, ended: minimum.ended }
-    }
-}
-
-/// How far the vectors lie from their mean, all together; 1 where they coincide.
-fn spread(z: &Matrix) -> f64 {
-    let mean: Vec<f64> = (0..z.cols()).map(|j| z.iter().map(|row| row[j]).sum::<f64>() / z.rows().max(1) as f64).collect();
-    let squares: f64 = z.iter().flat_map(|row| row.iter().zip(&mean).map(|(v, m)| (v - m) * (v - m))).sum();
-    if squares > 0.0 { squares.sqrt() } else { 1.0 }
-}
-
-/// A limit of steps is how these runs are meant to end.
-fn status(ended: Ended, watch: &Watch) -> Status {
-    match ended {
-        Ended::Stopped if watch.cancelled() => Status::Cancelled,
-        Ended::Iterations => Status::IterationLimit,
-        _ => Status::Converged,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Growth;
     use super::*;
+    use crate::machine::Coefficients;
     use crate::{
         data::{Generator, Target, banana, waveform3},
         learn::Svc,
@@ -271,8 +221,9 @@ mod tests {
         let kernel = Kernel::gaussian(1.0);
         let full = Svc { kernel: kernel.clone(), c: 10.0, ..Svc::default() }.learn(&train, &Watch::none()).unwrap().machine;
         for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
+            let search = Search { vectors: 10, ..Search::default() };
             let small =
-                Margin { kernel: kernel.clone(), vectors: 10, c: 10.0, loss, ..Margin::default() }.learn(&train, &Watch::none()).unwrap();
+                Margin { kernel: kernel.clone(), c: 10.0, loss, search, ..Margin::default() }.learn(&train, &Watch::none()).unwrap();
             assert_eq!(small.machine.vectors(), 10);
             let (a, b) = (small.machine.score(&test).unwrap().loss(), full.score(&test).unwrap().loss());
             assert!(a < b + 0.02, "{loss:?}: {a} {b}, {} vectors", full.vectors());
@@ -283,11 +234,13 @@ mod tests {
     fn classes_share_their_vectors_and_w_falls_from_every_start() {
         let (train, test) = (waveform3(300, 1), waveform3(1000, 2));
         for init in [Init::Random, Init::KMeans, Init::Spread, Init::RpCholesky] {
-            let learner = Margin { kernel: Kernel::gaussian(0.02), vectors: 6, c: 1.0, init, ..Margin::default() };
+            let search = Search { vectors: 6, init, ..Search::default() };
+            let learner = Margin { kernel: Kernel::gaussian(0.02), c: 1.0, search, ..Margin::default() };
             let fit = learner.learn(&train, &Watch::none()).unwrap();
-            let none = Margin { iterations: 0, ..learner.clone() }.learn(&train, &Watch::none()).unwrap();
+            let still = Search { iterations: 0, ..learner.search.clone() };
+            let none = Margin { search: still, ..learner.clone() }.learn(&train, &Watch::none()).unwrap();
             assert!(fit.report.objective < none.report.objective);
-            assert!(fit.machine.score(&test).unwrap().loss() < 0.19, "{:?}", learner.init);
+            assert!(fit.machine.score(&test).unwrap().loss() < 0.19, "{:?}", learner.search.init);
             assert_eq!((fit.machine.vectors(), fit.machine.outputs()), (6, 3));
         }
     }
@@ -297,11 +250,7 @@ mod tests {
         let train = banana(200, 1);
         let learner = |starts, seed| Margin {
             kernel: Kernel::gaussian(1.0),
-            vectors: 4,
-            init: Init::Random,
-            starts,
-            seed,
-            iterations: 30,
+            search: Search { vectors: 4, init: Init::Random, starts, seed, iterations: 30, ..Search::default() },
             ..Margin::default()
         };
         let run = |starts, seed| learner(starts, seed).learn(&train, &Watch::none()).unwrap();
@@ -314,15 +263,8 @@ mod tests {
         let train = Generator::Banana.make(80, 1);
         for (gamma, c) in [(1e-12, 1.0), (1e6, 1.0), (1.0, 1e9), (1.0, 1e-9)] {
             for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
-                let fit = Margin {
-                    kernel: Kernel::gaussian(gamma),
-                    vectors: 5,
-                    c,
-                    loss,
-                    iterations: 20,
-                    hinge_iterations: 5,
-                    ..Margin::default()
-                };
+                let search = Search { vectors: 5, iterations: 20, ..Search::default() };
+                let fit = Margin { kernel: Kernel::gaussian(gamma), c, loss, search, hinge_iterations: 5, ..Margin::default() };
                 let machine = fit.learn(&train, &Watch::none()).unwrap().machine;
                 assert!(machine.check().is_ok() && machine.offsets[0].is_finite(), "{gamma} {c} {loss:?}");
             }
@@ -332,9 +274,72 @@ mod tests {
             points,
             Target::Classes(crate::data::Classes::from_texts(&(0..20).map(|i| (i % 2).to_string()).collect::<Vec<_>>())),
         );
-        let fit = Margin { vectors: 5, ..Margin::default() }.learn(&equal, &Watch::none()).unwrap();
-        assert_eq!(fit.machine.vectors(), 1);
-        assert!(Margin { vectors: 0, ..Margin::default() }.learn(&train, &Watch::none()).is_err());
+        let with = |vectors| Margin { search: Search { vectors, ..Search::default() }, ..Margin::default() };
+        assert_eq!(with(5).learn(&equal, &Watch::none()).unwrap().machine.vectors(), 1);
+        assert!(with(0).learn(&train, &Watch::none()).is_err());
         assert!(Margin { kernel: Kernel::named("exponential", 1.0, 0, 0.0).unwrap(), ..Margin::default() }.check().is_err());
+    }
+
+    #[test]
+    fn vectors_grow_in_number_and_w_falls_from_size_to_size() {
+        let train = waveform3(300, 1);
+        for (growth, sizes) in [(Growth::Doubling, vec![3, 5, 9]), (Growth::OneByOne, vec![1, 2, 3, 4])] {
+            let search = Search { vectors: sizes[sizes.len() - 1], growth, iterations: 50, ..Search::default() };
+            let learner = Margin { kernel: Kernel::gaussian(0.02), search, ..Margin::default() };
+            let path = learner.learn_path(&train, &Watch::none()).unwrap();
+            assert_eq!(path.iter().map(|fit| fit.machine.vectors()).collect::<Vec<_>>(), sizes);
+            assert!(path.windows(2).all(|pair| pair[1].report.objective < pair[0].report.objective));
+            assert_eq!(learner.learn(&train, &Watch::none()).unwrap().machine, path[path.len() - 1].machine);
+        }
+    }
+
+    #[test]
+    fn a_search_goes_on_from_its_checkpoint() {
+        let train = banana(200, 1);
+        let file = std::env::temp_dir().join(format!("kernelet-{}-so-far.model", std::process::id()));
+        let search = Search { vectors: 6, iterations: 40, checkpoint: Some(file.clone()), ..Search::default() };
+        let learner = Margin { kernel: Kernel::gaussian(1.0), c: 10.0, search, ..Margin::default() };
+        // Cancelled after 15 steps: the checkpoint is there, and has as many.
+        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let stop = flag.clone();
+        let watch = Watch::none().with_cancel(flag).with_reporter(move |p| {
+            if p.stage == "steps" && p.done == 15 {
+                stop.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        });
+        let stopped = learner.learn(&train, &watch).unwrap();
+        let kept = crate::model::load(&file).unwrap();
+        assert_eq!((kept.facts.steps, kept.vectors()), (Some(15), 6));
+        let gone_on = learner.learn(&train, &Watch::none()).unwrap();
+        assert_eq!(gone_on.report.iterations, 40);
+        assert!(gone_on.report.objective < stopped.report.objective);
+        // A model of another size is not gone on with, nor is it overwritten.
+        let other = Margin { search: Search { vectors: 5, ..learner.search.clone() }, ..learner.clone() };
+        assert!(other.learn(&train, &Watch::none()).unwrap_err().to_string().contains("not a checkpoint of this search"));
+        let twice = Margin { search: Search { starts: 2, ..learner.search.clone() }, ..learner };
+        assert!(twice.check().is_err());
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
+    fn with_vectors_of_their_own_each_class_has_its_part_of_them() {
+        let (train, test) = (waveform3(300, 1), waveform3(1000, 2));
+        let search = Search { vectors: 8, iterations: 40, ..Search::default() };
+        let learner = Margin { kernel: Kernel::gaussian(0.02), own_vectors: true, search, ..Margin::default() };
+        let fit = learner.learn(&train, &Watch::none()).unwrap();
+        assert_eq!((fit.machine.vectors(), fit.machine.outputs()), (8, 3));
+        let Coefficients::Dense(coefficients) = &fit.machine.expansion.coefficients else { panic!() };
+        assert!(coefficients.iter().all(|row| row.iter().filter(|b| **b != 0.0).count() == 1));
+        assert!(fit.machine.score(&test).unwrap().loss() < 0.2);
+        // The second class alone, as a problem of two classes, has the same machine.
+        let classes = train.classes().unwrap();
+        let texts: Vec<&str> = classes.codes.iter().map(|&code| if code == 1 { "b" } else { "a" }).collect();
+        let two = Dataset::new(train.points.to_dense(), Target::Classes(crate::data::Classes::from_texts(&texts)));
+        let alone =
+            Margin { search: Search { vectors: 3, ..learner.search.clone() }, ..learner.clone() }.learn(&two, &Watch::none()).unwrap();
+        assert_eq!(alone.machine.offsets[0], fit.machine.offsets[1]);
+        // Fewer vectors than classes: a class would have none.
+        let few = Margin { search: Search { vectors: 2, ..learner.search.clone() }, ..learner };
+        assert!(few.learn(&train, &Watch::none()).unwrap_err().to_string().contains("at least 3"));
     }
 }

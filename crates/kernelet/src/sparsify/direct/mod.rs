@@ -1,6 +1,19 @@
-//! Data and a budget become a sparse machine: vectors and coefficients are found together.
+//! Data and a budget become a sparse machine: vectors and coefficients are found together (Wu2006, section 2).
+//!
+//! A learner says what its optimum on given vectors is and what pulls at it ([`inner`]); [`objective`] makes W(Z) and its gradient of
+//! that, and [`search`] descends. A further learner is an [`inner::Inner`] and a [`search::Direct`], and nothing else.
+mod checkpoint;
+mod coordinates;
+mod grow;
+mod hinge;
+mod init;
+mod inner;
 mod margin;
-mod newton;
 mod objective;
+mod own;
+mod search;
+mod squared_hinge;
 
-pub use margin::{DirectLoss, Init, Margin};
+pub use init::Init;
+pub use margin::{DirectLoss, Margin};
+pub use search::{Growth, Search};

@@ -1,22 +1,22 @@
-//! W(Z): the optimal value of the machine on the span of Z, and its gradient.
+//! W(Z): the optimal value of a learner on the span of Z, and its gradient.
 //!
-//! For each Z: the frame of Z, the coordinates V of all rows, and for each class the linear machine on them, whose optimal value is W
-//! [Wu2006 (45)]. At the optimum the machine need not be differentiated: with the pulls S (multipliers with their signs) and the coefficients B held
-//! fixed, `dW = - d<B, K^zx S> + 1/2 d<B, K^z B>`, summed over the classes. One set of vectors for all classes is the sum of their W's.
+//! For each Z: the frame of Z, the coordinates V of all rows, and on them the optimum of the learner ([`Inner`]), whose value is W
+//! [Wu2006 (45)]. The gradient is that of kernel values alone. One set of vectors for all classes is the sum of their W's.
 //!
-//! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problems, and a m d + a m^2 for the gradient with a rows that pull.
+//! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problem, and a m d + a m min(m, d) for the gradient with a rows
+//! that pull.
 use rayon::prelude::*;
 
 use super::{
     super::field::{Field, Pull, Workspace, add_gradient},
-    newton,
+    coordinates::{Coordinates, Work},
+    inner::{Inner, Solution},
 };
 use crate::{
     Result,
     data::Points,
     frame::{Frame, JITTER},
     kernel::{Kernel, block::Scratch},
-    learn::margin::{self, MarginProblem, MarginSettings, MarginSolution},
     linalg::{Matrix, product_transposed},
     watch::Watch,
 };
@@ -27,155 +27,151 @@ const PARTS: usize = 16;
 /// Rows of a part that are worked on at a time.
 const ROWS: usize = 256;
 
-/// What an error costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Loss {
-    Hinge,
-    SquaredHinge,
-}
-
-/// The rows, and on which side of each class they should be.
-pub(super) struct Objective<'a> {
+/// A learner on its rows, as a function of the vectors.
+pub(crate) struct Objective<'a> {
     pub kernel: &'a Kernel,
     pub points: &'a Points,
-    /// n x q, +1 or -1.
-    pub signs: &'a Matrix,
-    pub costs: &'a [f64],
-    pub loss: Loss,
+    pub inner: Box<dyn Inner + 'a>,
+    /// Bytes that may be used to hold coordinates.
+    pub memory: usize,
     pub watch: &'a Watch<'a>,
-    /// The inner solutions of the last Z, from which those of the next begin.
-    last: Option<Inner>,
 }
 
-/// The machines of all classes on one frame.
-pub(super) struct Inner {
-    /// m x q.
-    pub weights: Matrix,
-    pub offsets: Vec<f64>,
-    /// n x q.
-    pulls: Matrix,
-    pub value: f64,
-    hinge: Vec<MarginSolution>,
-    squared: Option<Matrix>,
-}
-
-impl<'a> Objective<'a> {
-    pub fn new(kernel: &'a Kernel, points: &'a Points, signs: &'a Matrix, costs: &'a [f64], loss: Loss, watch: &'a Watch<'a>) -> Self {
-        Objective { kernel, points, signs, costs, loss, watch, last: None }
-    }
-
+impl Objective<'_> {
     /// W and its gradient in Z. Not finite where Z is not, or its kernel matrix cannot be factored: a line search then takes a shorter step.
-    pub fn evaluate(&mut self, z: &Matrix, gradient: &mut Matrix) -> f64 {
-        let at = z.values().iter().all(|v| v.is_finite()).then(|| self.machines(z)).and_then(Result::ok);
-        let Some((frame, coordinates, inner)) = at else {
-            gradient.values_mut().fill(0.0);
-            return f64::NAN;
-        };
-        *gradient = self.gradient(z, &frame, &coordinates, &inner);
-        let value = inner.value;
-        self.last = Some(inner);
-        value
+    pub fn evaluate(&mut self, z: &Matrix, gradient: &mut [f64]) -> f64 {
+        gradient.fill(0.0);
+        let finite = z.values().iter().all(|v| v.is_finite());
+        let Some(frame) = finite.then(|| self.frame(z)).and_then(Result::ok) else { return f64::NAN };
+        let coordinates = coordinates(&frame, self.points, self.memory, self.watch);
+        let solution = self.inner.solve(&coordinates, self.watch);
+        self.add_gradient(z, &coordinates, &frame, &solution, gradient);
+        solution.value
     }
 
-    /// The frame of Z, the coordinates of all rows in it, and the best machines there.
-    pub fn machines(&self, z: &Matrix) -> Result<(Frame, Matrix, Inner)> {
-        let frame = Frame::fixed(self.kernel, &z.clone().into(), JITTER)?;
-        let coordinates = frame.coordinates(self.points);
-        self.watch.evaluated((self.points.len() * z.rows()) as u64);
-        let inner = match self.loss {
-            Loss::SquaredHinge => self.squared(&coordinates),
-            Loss::Hinge => self.hinge(&coordinates),
-        };
-        Ok((frame, coordinates, inner))
+    /// The frame of Z and the optimum there.
+    pub fn solve(&mut self, z: &Matrix) -> Result<(Frame, Solution)> {
+        let frame = self.frame(z)?;
+        let solution = self.inner.solve(&coordinates(&frame, self.points, self.memory, self.watch), self.watch);
+        Ok((frame, solution))
     }
 
-    fn squared(&self, coordinates: &Matrix) -> Inner {
-        let problem = newton::Problem { rows: coordinates, signs: self.signs, costs: self.costs };
-        let start = self.last.as_ref().and_then(|inner| inner.squared.as_ref());
-        let solution = newton::solve(&problem, start, self.watch);
-        let m = coordinates.cols();
-        Inner {
-            weights: solution.weights.select(&(0..m).collect::<Vec<_>>()),
-            offsets: solution.weights.row(m).to_vec(),
-            pulls: solution.pulls,
-            value: solution.value,
-            hinge: vec![],
-            squared: Some(solution.weights),
-        }
+    fn frame(&self, z: &Matrix) -> Result<Frame> {
+        Frame::fixed(self.kernel, &z.clone().into(), JITTER)
     }
 
-    fn hinge(&self, coordinates: &Matrix) -> Inner {
-        let solve = |k: usize| {
-            let signs = self.signs.col(k);
-            let problem = MarginProblem { rows: coordinates, signs: &signs, costs: self.costs };
-            let start = self.last.as_ref().and_then(|inner| inner.hinge.get(k));
-            margin::solve(&problem, &MarginSettings::default(), start, self.watch)
-        };
-        let solutions: Vec<MarginSolution> = (0..self.signs.cols()).into_par_iter().map(solve).collect();
-        let q = solutions.len();
-        Inner {
-            weights: Matrix::from_fn(coordinates.cols(), q, |j, k| solutions[k].weights[j]),
-            offsets: solutions.iter().map(|s| s.offset).collect(),
-            pulls: Matrix::from_fn(coordinates.rows(), q, |i, k| solutions[k].multipliers[i] * self.signs.at(i, k)),
-            value: solutions.iter().map(|s| s.primal).sum(),
-            hinge: solutions,
-            squared: None,
-        }
+    fn add_gradient(&self, z: &Matrix, coordinates: &Coordinates, frame: &Frame, solution: &Solution, gradient: &mut [f64]) {
+        let (m, q) = (z.rows(), solution.pulls.cols());
+        let coefficients = frame.coefficients(&solution.weights);
+        let pull = self.pull_of_rows(coordinates, frame, solution, &coefficients);
+        let mut own = Workspace::default();
+        let vectors = Field::new(self.kernel, z.clone());
+        vectors.values_times(&z.clone().into(), &Matrix::zeros(m, 0), &mut own);
+        let weighted = Matrix::from_fn(m, q, |j, k| solution.norms[k] * coefficients.at(j, k));
+        add_gradient(self.kernel, z.values(), &pull, -1.0, gradient);
+        add_gradient(self.kernel, z.values(), &vectors.pull(&weighted, &coefficients, &mut own), 1.0, gradient);
     }
 
-    fn gradient(&self, z: &Matrix, frame: &Frame, coordinates: &Matrix, inner: &Inner) -> Matrix {
-        let (m, dim) = (z.rows(), z.cols());
-        let coefficients = frame.coefficients(&inner.weights);
-        let pulling: Vec<usize> = (0..inner.pulls.rows()).filter(|&i| inner.pulls.row(i).iter().any(|s| *s != 0.0)).collect();
+    fn pull_of_rows(&self, coordinates: &Coordinates, frame: &Frame, solution: &Solution, coefficients: &Matrix) -> Pull {
+        let (m, dim) = (frame.len(), self.points.dim());
+        let pulls = &solution.pulls;
+        let pulling: Vec<usize> = (0..pulls.rows()).filter(|&i| pulls.row(i).iter().any(|s| *s != 0.0)).collect();
         let part = |p: usize| {
             let size = pulling.len().div_ceil(PARTS);
             let used = &pulling[(p * size).min(pulling.len())..((p + 1) * size).min(pulling.len())];
-            let (mut pull, mut scratch) = (Pull::nothing(m, dim), Scratch::default());
+            let (mut pull, mut room) = (Pull::nothing(m, dim), Room::default());
             for rows in used.chunks(ROWS) {
-                let mut x = Matrix::zeros(rows.len(), dim);
-                rows.iter().enumerate().for_each(|(k, &i)| self.points.copy_rows(i..i + 1, dim, x.row_mut(k)));
-                let mut weights = vec![0.0; rows.len() * m];
-                product_transposed(inner.pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut weights);
-                let slopes = self.slopes(frame, coordinates, rows, &x, &mut scratch);
-                weights.iter_mut().zip(&slopes).for_each(|(w, s)| *w *= s);
-                pull.add_rows(&weights, x.values());
+                let x = rows_of(self.points, rows);
+                room.weights.resize(rows.len() * m, 0.0);
+                product_transposed(pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut room.weights);
+                let x = self.slopes(frame, coordinates, rows, x, &mut room);
+                room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
+                pull.add_rows(&room.weights, x.values());
             }
             pull
         };
         let parts: Vec<Pull> = (0..PARTS).into_par_iter().map(part).collect();
         let mut pull = Pull::nothing(m, dim);
         parts.iter().for_each(|part| pull.add(part));
-        let mut own = Workspace::default();
-        let vectors = Field::new(self.kernel, z.clone());
-        vectors.values_times(&z.clone().into(), &Matrix::zeros(m, 0), &mut own);
-        let mut gradient = Matrix::zeros(m, dim);
-        add_gradient(self.kernel, z.values(), &pull, -1.0, gradient.values_mut());
-        add_gradient(self.kernel, z.values(), &vectors.pull(&coefficients, &coefficients, &mut own), 1.0, gradient.values_mut());
-        gradient
+        pull
     }
 
-    /// k' between rows and vectors. For the Gaussian it is -gamma k, and `k_z(x) = L c(x)` is already there.
-    fn slopes(&self, frame: &Frame, coordinates: &Matrix, rows: &[usize], x: &Matrix, scratch: &mut Scratch) -> Vec<f64> {
+    /// k' between rows and vectors, into the room. For the Gaussian it is -gamma k; and `k_z(x) = L c(x)` where that is the shorter way.
+    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, room: &mut Room) -> Matrix {
         let m = frame.len();
-        let mut slopes = vec![0.0; rows.len() * m];
+        room.slopes.resize(rows.len() * m, 0.0);
+        if let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * x.cols()) {
+            room.held.resize(rows.len() * m, 0.0);
+            let held = &mut room.held;
+            coordinates.chosen(rows, &mut room.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
+            product_transposed(held, frame.lower().matrix().values(), m, &mut room.slopes);
+            room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+            return x;
+        }
+        let points: Points = x.into();
         match self.kernel {
             Kernel::Gaussian(gaussian) => {
-                product_transposed(coordinates.select(rows).values(), frame.lower().matrix().values(), m, &mut slopes);
-                slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+                frame.columns().fill(&points, 0..rows.len(), &mut room.slopes, &mut room.scratch);
+                room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
             }
-            _ => frame.columns().fill_slopes(&x.clone().into(), 0..rows.len(), &mut slopes, scratch),
+            _ => frame.columns().fill_slopes(&points, 0..rows.len(), &mut room.slopes, &mut room.scratch),
         }
-        slopes
+        match points {
+            Points::F64(x) => x,
+            other => other.to_dense(),
+        }
     }
+}
+
+fn coordinates<'a>(frame: &'a Frame, points: &'a Points, memory: usize, watch: &Watch) -> Coordinates<'a> {
+    watch.evaluated((points.len() * frame.len()) as u64);
+    Coordinates::new(frame, points, memory)
+}
+
+/// What is reused from rows to rows.
+#[derive(Default)]
+struct Room {
+    weights: Vec<f64>,
+    slopes: Vec<f64>,
+    held: Vec<f64>,
+    scratch: Scratch,
+    work: Work,
+}
+
+fn rows_of(points: &Points, rows: &[usize]) -> Matrix {
+    let mut x = Matrix::zeros(rows.len(), points.dim());
+    rows.iter().enumerate().for_each(|(k, &i)| points.copy_rows(i..i + 1, points.dim(), x.row_mut(k)));
+    x
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::hinge::Hinge, super::squared_hinge::SquaredHinge, *};
     use crate::{
         data::{banana, draw::Draw, waveform3},
         learn::{Learner, Svc},
     };
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    enum Loss {
+        Hinge,
+        SquaredHinge,
+    }
+
+    fn objective<'a>(
+        kernel: &'a Kernel,
+        points: &'a Points,
+        signs: &'a Matrix,
+        costs: &'a [f64],
+        loss: Loss,
+        watch: &'a Watch<'a>,
+    ) -> Objective<'a> {
+        let inner: Box<dyn Inner> = match loss {
+            Loss::Hinge => Box::new(Hinge::new(signs, costs)),
+            Loss::SquaredHinge => Box::new(SquaredHinge::new(signs, costs)),
+        };
+        Objective { kernel, points, inner, memory: usize::MAX, watch }
+    }
 
     fn signs(codes: &[u32], classes: usize) -> Matrix {
         match classes {
@@ -188,19 +184,19 @@ mod tests {
         let classes = data.classes().unwrap();
         let (signs, costs) = (signs(&classes.codes, classes.labels.len()), vec![1.5; data.len()]);
         let watch = Watch::none();
-        let mut objective = Objective::new(kernel, &data.points, &signs, &costs, loss, &watch);
+        let mut whole = objective(kernel, &data.points, &signs, &costs, loss, &watch);
         let mut draw = Draw::seeded(1);
         let rows = data.points.to_dense();
         let z = Matrix::from_fn(6, data.dim(), |j, c| rows.at(7 * j, c) + 0.05 * draw.normal());
         let mut gradient = Matrix::zeros(6, data.dim());
-        objective.evaluate(&z, &mut gradient);
+        whole.evaluate(&z, gradient.values_mut());
         let size = gradient.values().iter().fold(0.0, |a: f64, g| a.max(g.abs()));
         for at in 0..6 * data.dim().min(4) {
             let h = 1e-5;
             let value = |step: f64| {
                 let mut moved = z.clone();
                 moved.values_mut()[at] += step;
-                Objective::new(kernel, &data.points, &signs, &costs, loss, &watch).evaluate(&moved, &mut Matrix::zeros(6, data.dim()))
+                objective(kernel, &data.points, &signs, &costs, loss, &watch).evaluate(&moved, &mut vec![0.0; 6 * data.dim()])
             };
             let want = (value(h) - value(-h)) / (2.0 * h);
             assert!(
@@ -230,9 +226,30 @@ mod tests {
         let fit = Svc { kernel: kernel.clone(), c: 2.0, tolerance: 1e-8, ..Svc::default() }.learn(&data, &Watch::none()).unwrap();
         let signs = signs(&data.classes().unwrap().codes, 2);
         let (costs, watch) = (vec![2.0; data.len()], Watch::none());
-        let objective = Objective::new(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
-        let (_, _, inner) = objective.machines(&fit.machine.expansion.vectors.to_dense()).unwrap();
+        let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
+        let (_, inner) = whole.solve(&fit.machine.expansion.vectors.to_dense()).unwrap();
         assert!((inner.value - fit.report.objective).abs() < 1e-6 * inner.value, "{} {}", inner.value, fit.report.objective);
+    }
+
+    #[test]
+    fn rows_that_are_not_held_change_nothing() {
+        let data = waveform3(1500, 1);
+        let classes = data.classes().unwrap();
+        let (signs, costs, watch) = (signs(&classes.codes, 3), vec![1.0; 1500], Watch::none());
+        let z = data.points.select(&(0..25).collect::<Vec<_>>()).to_dense();
+        for kernel in [Kernel::gaussian(0.05), Kernel::named("matern52", 0.05, 0, 0.0).unwrap()] {
+            for loss in [Loss::SquaredHinge, Loss::Hinge] {
+                let run = |memory| {
+                    let mut gradient = vec![0.0; z.values().len()];
+                    let whole = objective(&kernel, &data.points, &signs, &costs, loss, &watch);
+                    (Objective { memory, ..whole }.evaluate(&z, &mut gradient), gradient)
+                };
+                let ((held, a), (not, b)) = (run(usize::MAX), run(0));
+                assert!((held - not).abs() < 1e-11 * held, "{loss:?} {held} {not}");
+                let size = a.iter().fold(0.0, |size: f64, g| size.max(g.abs()));
+                assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-7 * size), "{loss:?}");
+            }
+        }
     }
 
     #[test]
@@ -247,7 +264,8 @@ mod tests {
             pool.install(|| {
                 let watch = Watch::none();
                 let mut gradient = Matrix::zeros(20, 21);
-                let value = Objective::new(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch).evaluate(&z, &mut gradient);
+                let value =
+                    objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch).evaluate(&z, gradient.values_mut());
                 (value, gradient)
             })
         };
@@ -255,7 +273,7 @@ mod tests {
         let watch = Watch::none();
         let mut bad = z.clone();
         bad.row_mut(0)[0] = f64::NAN;
-        let mut objective = Objective::new(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch);
-        assert!(objective.evaluate(&bad, &mut Matrix::zeros(20, 21)).is_nan());
+        let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch);
+        assert!(whole.evaluate(&bad, &mut [0.0; 420]).is_nan());
     }
 }

@@ -1,0 +1,99 @@
+//! The coordinates of all rows in a frame: held where they fit into memory, else computed again, block by block, whenever they are read.
+use std::{borrow::Cow, ops::Range};
+
+use crate::{data::Points, frame::Frame, kernel::block::Scratch, linalg::Matrix};
+
+/// The coordinates `c(x_i)` of rows in a frame.
+pub(crate) struct Coordinates<'a> {
+    frame: &'a Frame,
+    points: &'a Points,
+    held: Option<Matrix>,
+}
+
+/// Work space of one thread.
+#[derive(Default)]
+pub(crate) struct Work {
+    values: Vec<f64>,
+    scratch: Scratch,
+}
+
+/// Bytes that the coordinates of n rows on m vectors take.
+pub(crate) fn bytes(n: usize, m: usize) -> usize {
+    n.saturating_mul(m).saturating_mul(size_of::<f64>())
+}
+
+impl<'a> Coordinates<'a> {
+    /// The coordinates of `points`, which are held where that takes no more than `memory` bytes.
+    pub fn new(frame: &'a Frame, points: &'a Points, memory: usize) -> Self {
+        let held = (bytes(points.len(), frame.len()) <= memory).then(|| frame.coordinates(points));
+        Coordinates { frame, points, held }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.points.len()
+    }
+
+    pub fn cols(&self) -> usize {
+        self.frame.len()
+    }
+
+    /// All of them where they are held.
+    pub fn held(&self) -> Option<&Matrix> {
+        self.held.as_ref()
+    }
+
+    /// All of them, for solvers that need them at once.
+    pub fn whole(&self) -> Cow<'_, Matrix> {
+        self.held.as_ref().map_or_else(|| Cow::Owned(self.frame.coordinates(self.points)), Cow::Borrowed)
+    }
+
+    /// Those of a block of rows. One thread.
+    pub fn block<'b>(&'b self, rows: Range<usize>, work: &'b mut Work) -> &'b [f64] {
+        let m = self.cols();
+        if let Some(held) = &self.held {
+            return &held.values()[rows.start * m..rows.end * m];
+        }
+        work.values.resize(rows.len() * m, 0.0);
+        self.frame.columns().fill(self.points, rows, &mut work.values, &mut work.scratch);
+        self.frame.lower().solve_rows(&mut work.values);
+        &work.values
+    }
+
+    /// Those of chosen rows, one after another, each handed to `take` with its place in `rows`. One thread.
+    pub fn chosen(&self, rows: &[usize], work: &mut Work, mut take: impl FnMut(usize, &[f64])) {
+        let m = self.cols().max(1);
+        if let Some(held) = &self.held {
+            return rows.iter().enumerate().for_each(|(place, &i)| take(place, held.row(i)));
+        }
+        let points = self.points.select(rows);
+        work.values.resize(rows.len() * m, 0.0);
+        self.frame.columns().fill(&points, 0..rows.len(), &mut work.values, &mut work.scratch);
+        self.frame.lower().solve_rows(&mut work.values);
+        work.values.chunks_exact(m).enumerate().for_each(|(place, row)| take(place, row));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{data::banana, frame::JITTER, kernel::Kernel};
+
+    #[test]
+    fn held_or_not_they_are_the_same() {
+        let points = banana(700, 1).points;
+        let frame = Frame::fixed(&Kernel::gaussian(1.0), &points.select(&(0..9).collect::<Vec<_>>()), JITTER).unwrap();
+        let (held, not) = (Coordinates::new(&frame, &points, usize::MAX), Coordinates::new(&frame, &points, 0));
+        assert!(held.held().is_some() && not.held().is_none());
+        let close = |a: &[f64], b: &[f64]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-10);
+        assert!(close(not.whole().values(), held.whole().values()));
+        assert!(close(not.block(300..555, &mut Work::default()), held.block(300..555, &mut Work::default())));
+        let mut seen = vec![];
+        not.chosen(&[5, 699, 0], &mut Work::default(), |_, row| seen.extend_from_slice(row));
+        let mut place = 0;
+        held.chosen(&[5, 699, 0], &mut Work::default(), |at, row| {
+            assert!(at == place && close(row, &seen[9 * at..9 * at + 9]));
+            place += 1;
+        });
+        assert_eq!(place, 3);
+    }
+}

@@ -1,0 +1,293 @@
+//! The search for vectors: one descent over all of them, for every learner that is trained directly (Wu2006, section 2).
+//!
+//! L-BFGS with the vectors as variables and W(Z) as value. The vectors may also grow in number: each size starts from the one before
+//! and from rows where that one falls short, which gives a machine of every size on the way.
+use std::{path::PathBuf, time::Instant};
+
+use super::{
+    checkpoint::Checkpoint,
+    grow,
+    init::Init,
+    inner::{Inner, Solution},
+    objective::Objective,
+};
+use crate::{
+    Error, Result,
+    data::Points,
+    frame::{Frame, check_definite},
+    kernel::Kernel,
+    learn::{Fit, Report},
+    linalg::{Ended, Lbfgs, Matrix},
+    machine::{Coefficients, Expansion, Machine},
+    sparsify::field::check_dense,
+    watch::{Status, Watch},
+};
+
+/// How vectors are searched for.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The number of expansion vectors.
+    pub vectors: usize,
+    /// Where they start.
+    pub init: Init,
+    /// Starts, of which the best W is kept.
+    pub starts: usize,
+    /// Whether all vectors move together from the beginning.
+    pub growth: Growth,
+    /// Steps of the descent.
+    pub iterations: usize,
+    /// Bytes that may be used to hold the coordinates of the rows; what does not fit is computed again when it is needed.
+    pub memory_bytes: usize,
+    /// A model file that is written from time to time, and from which a search goes on that was stopped.
+    pub checkpoint: Option<PathBuf>,
+    /// Seed of everything that is drawn.
+    pub seed: u64,
+}
+
+impl Default for Search {
+    fn default() -> Self {
+        Search {
+            vectors: 100,
+            init: Init::KMeans,
+            starts: 1,
+            growth: Growth::None,
+            iterations: 200,
+            memory_bytes: 2 << 30,
+            checkpoint: None,
+            seed: 0,
+        }
+    }
+}
+
+/// How the number of vectors grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Growth {
+    /// Not at all: all of them from the beginning.
+    #[default]
+    None,
+    /// In doubling groups.
+    Doubling,
+    /// One after another.
+    OneByOne,
+}
+
+/// Sizes on the way get this part of the steps.
+const STEPS_ON_THE_WAY: usize = 5;
+
+/// The smallest size that doubling begins with.
+const SMALLEST: usize = 4;
+
+impl Growth {
+    /// The sizes on the way to `vectors`, smallest first.
+    pub fn sizes(self, vectors: usize) -> Vec<usize> {
+        match self {
+            Growth::None => vec![vectors],
+            Growth::OneByOne => (1..=vectors).collect(),
+            Growth::Doubling => {
+                let mut sizes: Vec<usize> =
+                    std::iter::successors(Some(vectors), |&size| (size > SMALLEST).then(|| size.div_ceil(2))).collect();
+                sizes.reverse();
+                sizes
+            }
+        }
+    }
+}
+
+/// A learner with its rows, as the search needs it.
+pub(crate) trait Direct {
+    /// The phases of the descent; the value of the last is what is minimised.
+    fn phases(&self) -> Vec<Phase<'_>>;
+    /// The machine of vectors with these coefficients.
+    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine>;
+}
+
+/// A part of the descent.
+pub(crate) struct Phase<'a> {
+    /// What progress calls it.
+    pub name: &'static str,
+    pub points: &'a Points,
+    pub inner: Box<dyn Inner + 'a>,
+    pub iterations: usize,
+}
+
+/// Where a descent has come to.
+struct Place {
+    z: Matrix,
+    iterations: usize,
+    ended: Ended,
+}
+
+/// A machine on the way, and the vectors it has.
+struct Level {
+    fit: Fit,
+    z: Matrix,
+    frame: Frame,
+    solution: Solution,
+}
+
+impl Search {
+    /// Refuses what no search can use.
+    pub fn check(&self, method: &'static str, kernel: &Kernel) -> Result<()> {
+        kernel.check()?;
+        check_definite(kernel)?;
+        if !kernel.profile().smooth() {
+            return Err(Error::Unsupported {
+                method,
+                with: format!("the {} kernel, which has a corner", kernel.name()),
+                instead: "use gaussian, matern32, matern52 or polynomial; or a basis of given rows".into(),
+            });
+        }
+        for (name, value) in [("vectors", self.vectors), ("starts", self.starts)] {
+            if value == 0 {
+                return Err(Error::parameter(name, 0, "at least 1"));
+            }
+        }
+        if self.checkpoint.is_some() && (self.starts > 1 || self.growth != Growth::None) {
+            return Err(Error::Unsupported {
+                method: "checkpoint",
+                with: "several starts or growing vectors".into(),
+                instead: "use one start with all vectors".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// The best machine of all starts: that of the largest size.
+    pub(crate) fn learn(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Fit> {
+        self.learn_path(kernel, direct, watch)?.pop().ok_or_else(|| Error::data("no start led to a machine"))
+    }
+
+    /// The machine of every size on the way, of the start whose largest is best.
+    pub(crate) fn learn_path(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Vec<Fit>> {
+        let mut best: Option<Vec<Fit>> = None;
+        for start in 0..self.starts as u64 {
+            if watch.cancelled() && best.is_some() {
+                break;
+            }
+            let path = self.path(kernel, direct, self.seed.wrapping_add(start), watch)?;
+            let value = |path: &[Fit]| path.last().map_or(f64::INFINITY, |fit| fit.report.objective);
+            if best.as_ref().is_none_or(|best| value(&path) < value(best)) {
+                best = Some(path);
+            }
+        }
+        best.ok_or_else(|| Error::data("no start led to a machine"))
+    }
+
+    fn path(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Fit>> {
+        let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
+        check_dense("direct training", points, self.vectors)?;
+        let mut fits: Vec<Fit> = vec![];
+        let mut before: Option<Level> = None;
+        let sizes = self.growth.sizes(self.vectors);
+        for (step, &size) in sizes.iter().enumerate() {
+            let (z, done) = match &before {
+                None => self.begin(kernel, points, size, seed, watch)?,
+                Some(level) => match grown(level, points, size, seed) {
+                    Some(z) => (z, 0),
+                    None => break,
+                },
+            };
+            let share = if step + 1 == sizes.len() { 1 } else { STEPS_ON_THE_WAY };
+            let level = self.level(kernel, direct, (z, done), share, watch)?;
+            fits.push(level.fit.clone());
+            before = Some(level);
+            if watch.cancelled() {
+                break;
+            }
+        }
+        Ok(fits)
+    }
+
+    /// The vectors to begin with, and the steps that were made with them before.
+    fn begin(&self, kernel: &Kernel, points: &Points, size: usize, seed: u64, watch: &Watch) -> Result<(Matrix, usize)> {
+        match self.checkpoint.as_deref().map(|file| Checkpoint::read(file, kernel, size, points.dim())).transpose()?.flatten() {
+            Some(checkpoint) => Ok((checkpoint.vectors, checkpoint.iterations)),
+            None => Ok((self.init.first(kernel, points, size, seed, watch)?, 0)),
+        }
+    }
+
+    fn level(&self, kernel: &Kernel, direct: &dyn Direct, from: (Matrix, usize), share: usize, watch: &Watch) -> Result<Level> {
+        let (before, earlier) = (watch.evaluations(), from.1);
+        let mut place = Place { z: from.0, iterations: 0, ended: Ended::Value };
+        let mut skipped = earlier;
+        let mut last = None;
+        for Phase { name, points, inner, iterations } in direct.phases() {
+            let steps = iterations.div_ceil(share);
+            let done = skipped.min(steps);
+            skipped -= done;
+            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, watch };
+            place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
+            last = Some(objective);
+        }
+        let Some(mut objective) = last else { return Err(Error::data("there is nothing to minimise")) };
+        let (frame, solution) = objective.solve(&place.z)?;
+        let machine = direct.machine(expansion(&place.z, &frame, &solution), &solution)?;
+        machine.check()?;
+        if let Some(file) = &self.checkpoint {
+            Checkpoint::keep(file, Ok(machine.clone()), earlier + place.iterations, watch);
+        }
+        let report = Report {
+            objective: solution.value,
+            dual_objective: None,
+            iterations: (earlier + place.iterations) as u64,
+            status: status(place.ended, watch),
+            evaluations: watch.evaluations() - before,
+        };
+        Ok(Level { fit: Fit { machine, report }, z: place.z, frame, solution })
+    }
+
+    fn descend(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
+        let (m, dim, (name, steps), watch) = (from.z.rows(), from.z.cols(), phase, objective.watch);
+        let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.z), ..Lbfgs::default() };
+        let as_vectors = |point: &[f64]| Matrix::new(point.to_vec(), m, dim).unwrap_or_default();
+        let mut saved = Instant::now();
+        let objective = std::cell::RefCell::new(objective);
+        let minimum = lbfgs.minimise(
+            from.z.into_values(),
+            |point, gradient| objective.borrow_mut().evaluate(&as_vectors(point), gradient),
+            |iteration, value, point| {
+                watch.report(name, iteration as u64, Some(steps as u64), Some(value));
+                if let Some(file) = self.checkpoint.as_deref().filter(|_| Checkpoint::due(saved, watch)) {
+                    let z = as_vectors(point);
+                    let made = earlier + from.iterations + iteration;
+                    let solved = objective.borrow_mut().solve(&z);
+                    let machine = solved.and_then(|(frame, solution)| direct.machine(expansion(&z, &frame, &solution), &solution));
+                    Checkpoint::keep(file, machine, made, watch);
+                    saved = Instant::now();
+                }
+                !watch.cancelled()
+            },
+        );
+        Place { z: as_vectors(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
+    }
+}
+
+/// The vectors of a level and new ones up to `size`; none where no row is of use.
+fn grown(level: &Level, points: &Points, size: usize, seed: u64) -> Option<Matrix> {
+    let rows = grow::more(&level.frame, points, &level.solution, size.saturating_sub(level.z.rows()), seed);
+    let more = points.select(&rows).to_dense();
+    let mut values = level.z.values().to_vec();
+    values.extend_from_slice(more.values());
+    (!rows.is_empty()).then(|| Matrix::new(values, level.z.rows() + rows.len(), level.z.cols())).flatten()
+}
+
+fn expansion(z: &Matrix, frame: &Frame, solution: &Solution) -> Expansion {
+    let coefficients = Coefficients::Dense(frame.coefficients(&solution.weights));
+    Expansion { kernel: frame.kernel().clone(), vectors: z.clone().into(), coefficients }
+}
+
+/// How far the vectors lie from their mean, all together; 1 where they coincide.
+fn spread(z: &Matrix) -> f64 {
+    let mean: Vec<f64> = (0..z.cols()).map(|j| z.iter().map(|row| row[j]).sum::<f64>() / z.rows().max(1) as f64).collect();
+    let squares: f64 = z.iter().flat_map(|row| row.iter().zip(&mean).map(|(v, m)| (v - m) * (v - m))).sum();
+    if squares > 0.0 { squares.sqrt() } else { 1.0 }
+}
+
+/// A limit of steps is how these runs are meant to end.
+fn status(ended: Ended, watch: &Watch) -> Status {
+    match ended {
+        _ if watch.cancelled() => Status::Cancelled,
+        Ended::Iterations => Status::IterationLimit,
+        _ => Status::Converged,
+    }
+}

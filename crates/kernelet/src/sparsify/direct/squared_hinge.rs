@@ -1,0 +1,343 @@
+//! Linear machines with squared hinge loss on shared coordinates, one for each class, by Newton's method.
+//!
+//! For class k: `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))^2`, b not penalised. On the rows with an error (the active ones) this is a
+//! quadratic, whose minimum one linear system gives; where the active rows stay the same, the minimum is the exact one. Two to four rounds
+//! from a good start.
+//!
+//! All classes go through the rounds together, so that the coordinates are read once a round. Cost of a solution: a m^2 / 2 for each class
+//! with a active rows, and for each round n m q for the outputs and m^2 / 2 for every row that becomes active or ceases to be.
+use rayon::prelude::*;
+
+use super::{
+    coordinates::{Coordinates, Work},
+    inner::{Inner, Solution},
+};
+use crate::{
+    kernel::block::CHUNK,
+    linalg::{Cholesky, Matrix, Product, Real, dot, outer_sum},
+    watch::Watch,
+};
+
+/// Rounds after which the best so far is returned.
+const MOST_ROUNDS: usize = 50;
+
+/// Machines with squared hinge loss.
+pub(super) struct SquaredHinge<'a> {
+    /// n x q, +1 or -1; 0 where the class is not about the row.
+    pub signs: &'a Matrix,
+    /// Above 0, one for each row.
+    pub costs: &'a [f64],
+    /// (m + 1) x q: the weights of the last solution, and below them the offsets.
+    last: Option<Matrix>,
+}
+
+impl<'a> SquaredHinge<'a> {
+    pub fn new(signs: &'a Matrix, costs: &'a [f64]) -> Self {
+        SquaredHinge { signs, costs, last: None }
+    }
+
+    fn error(&self, y: f64, output: f64) -> f64 {
+        if y == 0.0 { 0.0 } else { (1.0 - y * output).max(0.0) }
+    }
+
+    /// The losses of each class for the given outputs of some rows.
+    fn add_losses(&self, first: usize, outputs: &[f64], losses: &mut [f64]) {
+        let q = losses.len();
+        let rows = outputs.chunks_exact(q).zip(self.signs.values()[first * q..].chunks_exact(q)).zip(&self.costs[first..]);
+        for ((outputs, signs), cost) in rows {
+            for ((loss, &output), &y) in losses.iter_mut().zip(outputs).zip(signs) {
+                let error = self.error(y, output);
+                *loss += cost * error * error;
+            }
+        }
+    }
+
+    /// `V W + b` (n x q), and the loss of each class there.
+    fn outputs(&self, coordinates: &Coordinates, weights: &Matrix) -> (Matrix, Vec<f64>) {
+        let (m, q) = (coordinates.cols(), weights.cols());
+        let (offsets, inner) = (weights.row(m), &weights.values()[..m * q]);
+        let mut out = Matrix::zeros(coordinates.rows(), q);
+        let chunk = |work: &mut Work, (c, out): (usize, &mut [f64])| {
+            let rows = c * CHUNK..c * CHUNK + out.len() / q;
+            let first = rows.start;
+            out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(offsets));
+            f64::add_product(Product { a: coordinates.block(rows, work), stride: m, inner: m, b: inner, cols: q }, out);
+            let mut losses = vec![0.0; q];
+            self.add_losses(first, out, &mut losses);
+            losses
+        };
+        let parts: Vec<Vec<f64>> = out.values_mut().par_chunks_mut(CHUNK * q).enumerate().map_init(Work::default, chunk).collect();
+        (out, sums(parts, q))
+    }
+
+    /// `sum_i 2 c_i r_i r_i'` with rows `r = [v, 1, y]`: it holds the matrix of the system, its border, its corner and the right-hand side.
+    fn squares(&self, coordinates: &Coordinates, k: usize, rows: &[usize]) -> Matrix {
+        let m = coordinates.cols();
+        outer_sum(rows.len(), m + 2, |range, out| {
+            let rows = &rows[range];
+            coordinates.chosen(rows, &mut Work::default(), |place, v| {
+                let root = (2.0 * self.costs[rows[place]]).sqrt();
+                let out = &mut out[place * (m + 2)..(place + 1) * (m + 2)];
+                out[..m].iter_mut().zip(v).for_each(|(out, v)| *out = root * v);
+                (out[m], out[m + 1]) = (root, root * self.signs.at(rows[place], k));
+            });
+        })
+    }
+}
+
+fn sums(parts: Vec<Vec<f64>>, q: usize) -> Vec<f64> {
+    parts.iter().fold(vec![0.0; q], |sum, part| sum.iter().zip(part).map(|(s, p)| s + p).collect())
+}
+
+/// All classes on their way.
+struct Run<'a> {
+    problem: &'a SquaredHinge<'a>,
+    coordinates: &'a Coordinates<'a>,
+    /// (m + 1) x q.
+    weights: Matrix,
+    /// n x q.
+    outputs: Matrix,
+    classes: Vec<Class>,
+}
+
+/// One class on its way.
+#[derive(Default)]
+struct Class {
+    value: f64,
+    /// The squares of the active rows.
+    squares: Matrix,
+    active: usize,
+    done: bool,
+}
+
+/// Rows of one class whose errors begin or end.
+#[derive(Clone, Default)]
+struct Change {
+    entered: Vec<usize>,
+    left: Vec<usize>,
+}
+
+impl<'a> Run<'a> {
+    fn start(problem: &'a SquaredHinge, coordinates: &'a Coordinates, weights: Matrix) -> Self {
+        let q = weights.cols();
+        let (outputs, losses) = problem.outputs(coordinates, &weights);
+        let mut run = Run { problem, coordinates, weights, outputs, classes: vec![] };
+        run.classes = (0..q).map(|k| Class { value: losses[k] + run.half_norm(&run.weights, k), ..Class::default() }).collect();
+        // Before the first round no row was active.
+        let none = Matrix::from_fn(run.outputs.rows(), q, |i, k| problem.signs.at(i, k));
+        let active = std::mem::replace(&mut run.outputs, none);
+        let changes = run.move_by(&active, &vec![1.0; q]);
+        run.update(changes);
+        run
+    }
+
+    fn half_norm(&self, weights: &Matrix, k: usize) -> f64 {
+        0.5 * (0..self.coordinates.cols()).map(|j| weights.at(j, k).powi(2)).sum::<f64>()
+    }
+
+    /// Goes the part `parts[k]` of the way from the outputs to those that were reached, and tells whose errors begin or end.
+    fn move_by(&mut self, reached: &Matrix, parts: &[f64]) -> Vec<Change> {
+        let (q, problem) = (parts.len(), self.problem);
+        let chunk = |(c, (outputs, reached)): (usize, (&mut [f64], &[f64]))| {
+            let mut changes = vec![Change::default(); q];
+            for (place, (outputs, reached)) in outputs.chunks_exact_mut(q).zip(reached.chunks_exact(q)).enumerate() {
+                let i = c * CHUNK + place;
+                for (k, (output, reached)) in outputs.iter_mut().zip(reached).enumerate().filter(|(k, _)| parts[*k] > 0.0) {
+                    let y = problem.signs.at(i, k);
+                    let before = problem.error(y, *output) > 0.0;
+                    *output = if parts[k] == 1.0 { *reached } else { *output + parts[k] * (reached - *output) };
+                    match (before, problem.error(y, *output) > 0.0) {
+                        (false, true) => changes[k].entered.push(i),
+                        (true, false) => changes[k].left.push(i),
+                        _ => {}
+                    }
+                }
+            }
+            changes
+        };
+        let chunks = self.outputs.values_mut().par_chunks_mut(CHUNK * q).zip(reached.values().par_chunks(CHUNK * q)).enumerate();
+        let parts: Vec<Vec<Change>> = chunks.map(chunk).collect();
+        let mut all = vec![Change::default(); q];
+        for (k, part) in parts.into_iter().flat_map(|part| part.into_iter().enumerate()) {
+            all[k].entered.extend(part.entered);
+            all[k].left.extend(part.left);
+        }
+        all
+    }
+
+    /// Brings the squares of all classes up to date.
+    fn update(&mut self, changes: Vec<Change>) {
+        for (k, change) in changes.into_iter().enumerate() {
+            let before = self.classes[k].active;
+            self.classes[k].active = before + change.entered.len() - change.left.len();
+            // What is subtracted leaves its rounding behind: where much has changed, all is summed again.
+            let first = self.classes[k].squares.rows() == 0;
+            if first || change.entered.len() + 2 * change.left.len() > self.classes[k].active {
+                let n = self.outputs.rows();
+                let active: Vec<usize> =
+                    (0..n).filter(|&i| self.problem.error(self.problem.signs.at(i, k), self.outputs.at(i, k)) > 0.0).collect();
+                self.classes[k].squares = self.problem.squares(self.coordinates, k, &active);
+                continue;
+            }
+            for (rows, factor) in [(change.entered, 1.0), (change.left, -1.0)].into_iter().filter(|(rows, _)| !rows.is_empty()) {
+                let more = self.problem.squares(self.coordinates, k, &rows);
+                let squares = self.classes[k].squares.values_mut();
+                squares.iter_mut().zip(more.values()).for_each(|(s, m)| *s += factor * m);
+            }
+        }
+    }
+
+    /// The minimum of the quadratic on the active rows of a class; its weights themselves where there is none.
+    fn target(&self, k: usize) -> Vec<f64> {
+        let (m, class) = (self.coordinates.cols(), &self.classes[k]);
+        if class.done || class.active == 0 {
+            return self.weights.col(k);
+        }
+        let squares = &class.squares;
+        let system = Matrix::from_fn(m + 1, m + 1, |i, j| if j <= i { squares.at(i, j) + f64::from(i == j && i < m) } else { 0.0 });
+        let mut right = Matrix::column(squares.row(m + 1)[..=m].to_vec());
+        match Cholesky::new(&system) {
+            None => self.weights.col(k),
+            Some(factor) => {
+                factor.solve(&mut right);
+                right.into_values()
+            }
+        }
+    }
+
+    /// One round of all classes that are not done.
+    fn round(&mut self) {
+        let (m, q) = (self.coordinates.cols(), self.classes.len());
+        let targets: Vec<Vec<f64>> = (0..q).into_par_iter().map(|k| self.target(k)).collect();
+        let targets = Matrix::from_fn(m + 1, q, |j, k| targets[k][j]);
+        let (reached, losses) = self.problem.outputs(self.coordinates, &targets);
+        let mut parts = vec![0.0; q];
+        let open: Vec<usize> = (0..q).filter(|&k| !self.classes[k].done).collect();
+        for k in open {
+            let (part, value) = self.how_far(k, &targets, &reached, losses[k]);
+            let class = &mut self.classes[k];
+            class.done = part == 0.0 || class.value - value <= 1e-13 * value;
+            (class.value, parts[k]) = (value, part);
+            for j in (0..=m).filter(|_| part > 0.0) {
+                let weight = &mut self.weights.row_mut(j)[k];
+                *weight += part * (targets.at(j, k) - *weight);
+            }
+        }
+        let changes = self.move_by(&reached, &parts);
+        for (k, change) in changes.iter().enumerate().filter(|(k, _)| parts[*k] == 1.0) {
+            // With the active rows as they were, the full step has led to the exact minimum.
+            self.classes[k].done |= change.entered.is_empty() && change.left.is_empty();
+        }
+        self.update(changes);
+    }
+
+    /// The part of the way to the target that lowers the value of a class, and the value there; 0 where none does.
+    fn how_far(&self, k: usize, targets: &Matrix, reached: &Matrix, loss: f64) -> (f64, f64) {
+        let before = self.classes[k].value;
+        let full = loss + self.half_norm(targets, k);
+        if full < before {
+            return (1.0, full);
+        }
+        let mut part = 0.5;
+        while part > 1e-10 {
+            let weights =
+                Matrix::from_fn(targets.rows() - 1, 1, |j, _| self.weights.at(j, k) + part * (targets.at(j, k) - self.weights.at(j, k)));
+            let loss = (0..self.outputs.rows()).map(|i| {
+                let output = self.outputs.at(i, k) + part * (reached.at(i, k) - self.outputs.at(i, k));
+                self.problem.costs[i] * self.problem.error(self.problem.signs.at(i, k), output).powi(2)
+            });
+            let value = loss.sum::<f64>() + 0.5 * dot(weights.values(), weights.values());
+            if value < before {
+                return (part, value);
+            }
+            part *= 0.5;
+        }
+        (0.0, before)
+    }
+}
+
+impl Inner for SquaredHinge<'_> {
+    fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
+        let (m, q) = (coordinates.cols(), self.signs.cols());
+        let begin = self.last.take().filter(|w| w.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
+        let mut run = Run::start(self, coordinates, begin);
+        for _ in 0..MOST_ROUNDS {
+            if watch.cancelled() || run.classes.iter().all(|class| class.done) {
+                break;
+            }
+            run.round();
+        }
+        let Run { weights, outputs, classes, .. } = run;
+        let pull = |i: usize, k: usize| {
+            let y = self.signs.at(i, k);
+            2.0 * self.costs[i] * self.error(y, outputs.at(i, k)) * y
+        };
+        let solution = Solution {
+            value: classes.iter().map(|class| class.value).sum(),
+            weights: weights.select(&(0..m).collect::<Vec<_>>()),
+            offsets: weights.row(m).to_vec(),
+            pulls: Matrix::from_fn(outputs.rows(), q, pull),
+            norms: vec![1.0; q],
+        };
+        self.last = Some(weights);
+        solution
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{data::draw::Draw, frame::Frame, kernel::Kernel};
+
+    /// The solution on rows as they are: the coordinates of a linear kernel on unit vectors.
+    fn solve(rows: &Matrix, signs: &Matrix, costs: &[f64], start: Option<Matrix>) -> Solution {
+        let units = Matrix::from_fn(rows.cols(), rows.cols(), |i, j| f64::from(i == j));
+        let frame = Frame::fixed(&Kernel::named("linear", 1.0, 0, 0.0).unwrap(), &units.into(), 0.0).unwrap();
+        let points = rows.clone().into();
+        SquaredHinge { last: start, ..SquaredHinge::new(signs, costs) }
+            .solve(&Coordinates::new(&frame, &points, usize::MAX), &Watch::none())
+    }
+
+    fn problem(n: usize, m: usize, q: usize) -> (Matrix, Matrix, Vec<f64>) {
+        let mut draw = Draw::seeded(3);
+        let classes: Vec<usize> = (0..n).map(|_| draw.below(q.max(2))).collect();
+        let rows = Matrix::from_fn(n, m, |i, j| draw.normal() + if j == classes[i] { 1.5 } else { 0.0 });
+        let signs = Matrix::from_fn(n, q, |i, k| if classes[i] == k { 1.0 } else { -1.0 });
+        (rows, signs, (0..n).map(|i| 0.5 + (i % 3) as f64).collect())
+    }
+
+    #[test]
+    fn the_gradient_vanishes_at_the_solution_whatever_the_cost_and_the_start() {
+        let (rows, signs, base) = problem(300, 6, 3);
+        for c in [1e-6, 1.0, 1e6] {
+            let costs: Vec<f64> = base.iter().map(|b| b * c).collect();
+            let cold = solve(&rows, &signs, &costs, None);
+            let shifted = Matrix::from_fn(7, 3, |j, k| if j < 6 { cold.weights.at(j, k) + 0.3 } else { cold.offsets[k] + 0.3 });
+            let warm = solve(&rows, &signs, &costs, Some(shifted));
+            assert!((cold.value - warm.value).abs() < 1e-10 * cold.value);
+            for k in 0..3 {
+                let pulls = cold.pulls.col(k);
+                let size: f64 = pulls.iter().map(|p| p.abs()).sum();
+                for j in 0..6 {
+                    let pulled: f64 = (0..300).map(|i| pulls[i] * rows.at(i, j)).sum();
+                    assert!((cold.weights.at(j, k) - pulled).abs() < 1e-9 * (size + 1e-6), "{c} {k} {j}");
+                }
+                assert!(pulls.iter().sum::<f64>().abs() < 1e-9 * (size + 1e-6));
+            }
+        }
+    }
+
+    #[test]
+    fn rows_that_a_class_is_not_about_do_not_count() {
+        let (rows, mut signs, costs) = problem(200, 4, 2);
+        (0..100).for_each(|i| signs.row_mut(i)[1] = 0.0);
+        let whole = solve(&rows, &signs, &costs, None);
+        let half: Vec<usize> = (100..200).collect();
+        let (some, half_signs) = (rows.select(&half), Matrix::column(signs.select(&half).col(1)));
+        let part = solve(&some, &half_signs, &costs[100..], None);
+        assert!((whole.offsets[1] - part.offsets[0]).abs() < 1e-9);
+        for j in 0..4 {
+            assert!((whole.weights.at(j, 1) - part.weights.at(j, 0)).abs() < 1e-9);
+        }
+    }
+}
