@@ -209,12 +209,13 @@ impl Search {
     fn level(&self, kernel: &Kernel, direct: &dyn Direct, from: (Matrix, usize), share: usize, watch: &Watch) -> Result<Level> {
         let (before, earlier) = (watch.evaluations(), from.1);
         let mut place = Place { z: from.0, iterations: 0, ended: Ended::Value };
-        let mut skipped = earlier;
+        let (mut skipped, mut all) = (earlier, 0);
         let mut last = None;
         for Phase { name, points, inner, iterations } in direct.phases() {
             let steps = iterations.div_ceil(share);
             let done = skipped.min(steps);
             skipped -= done;
+            all += steps;
             let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, watch };
             place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
             last = Some(objective);
@@ -224,7 +225,9 @@ impl Search {
         let machine = direct.machine(expansion(&place.z, &frame, &solution), &solution)?;
         machine.check()?;
         if let Some(file) = &self.checkpoint {
-            Checkpoint::keep(file, Ok(machine.clone()), earlier + place.iterations, watch);
+            // Where nothing is left to do, a further run has nothing to go on with.
+            let made = if watch.cancelled() { earlier + place.iterations } else { all };
+            Checkpoint::keep(file, Ok(machine.clone()), made, watch);
         }
         let report = Report {
             objective: solution.value,
