@@ -4,14 +4,19 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
-    learn::{FrameLearner, OnBasis, Shrink},
+    data::Dataset,
+    learn::{BestSize, Fit, FrameLearner, Learner, OnBasis, Shrink},
     sparsify::{
         BasisBudget, BasisMethod,
-        select::{GreedyBasis, KMeans, RandomBasis, RpCholesky},
+        select::{FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
     },
 };
 
-use crate::failure::{Failure, Result};
+use crate::{
+    failure::{Failure, Result},
+    fisher_pursuit::{self, BoundFacts, PursuitFlags},
+    session::Session,
+};
 
 /// A method that chooses a basis.
 #[derive(Debug)]
@@ -29,6 +34,7 @@ pub const METHODS: &[Method] = &[
     Method { name: "rpcholesky", make: Some(|seed| Box::new(RpCholesky { seed, ..RpCholesky::default() })) },
     Method { name: "kmeans", make: Some(|seed| Box::new(KMeans { seed, ..KMeans::default() })) },
     Method { name: "random", make: Some(|seed| Box::new(RandomBasis { seed })) },
+    Method { name: fisher_pursuit::NAME, make: Some(|seed| Box::new(FisherPursuit { seed, ..FisherPursuit::default() })) },
 ];
 
 /// Flags of a basis.
@@ -36,7 +42,7 @@ pub const METHODS: &[Method] = &[
 #[command(next_help_heading = "Basis: train a small machine at once")]
 pub struct Flags {
     /// How few vectors are found: margin (with the machine; what --vectors alone means for svc), or on a basis chosen before: greedy-basis,
-    /// rpcholesky, kmeans or random, with --vectors, --max-error or both.
+    /// rpcholesky, kmeans or random, with --vectors, --max-error or both; fisher-pursuit, by the classes, for fisher.
     #[arg(long, value_name = "NAME", value_parser = by_name())]
     pub method: Option<&'static Method>,
     /// The number of vectors, whatever the number of classes.
@@ -51,14 +57,26 @@ pub struct Flags {
     /// Seed of the choice.
     #[arg(skip)]
     pub seed: u64,
+    /// Bytes for kernel values that are kept.
+    #[arg(skip)]
+    pub cache_bytes: Option<usize>,
+    /// Flags of fisher-pursuit.
+    #[command(flatten)]
+    pub pursuit: PursuitFlags,
 }
 
 impl Flags {
     /// Refuses flags that say too little or do not go together, for a learner that can or cannot learn on a basis.
     pub fn check(&self, learner: &str, able: &[&str]) -> Result<()> {
         let names: Vec<&str> = METHODS.iter().filter(|method| method.make.is_some()).map(|method| method.name).collect();
+        if let (Some(flag), false) = (self.pursuit.given(), self.is_pursuit()) {
+            return Err(Failure::usage(format!("--{flag} goes with --method {}", fisher_pursuit::NAME)));
+        }
         if self.is_direct(learner) {
             return self.check_direct(learner);
+        }
+        if self.is_pursuit() && self.max_error.is_none() {
+            return self.pursuit.check(learner, self.vectors);
         }
         let Some(method) = self.method else {
             let given = [("vectors", self.vectors.is_some()), ("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
@@ -80,6 +98,11 @@ impl Flags {
             Some(error) if error == 0.0 && self.vectors.is_none() => Err(Failure::usage("--max-error 0 needs --vectors as well")),
             _ => Ok(()),
         }
+    }
+
+    /// True when the vectors are chosen by fisher-pursuit.
+    pub fn is_pursuit(&self) -> bool {
+        self.method.is_some_and(|method| method.name == fisher_pursuit::NAME)
     }
 
     /// True when the vectors are to be found with the machine: by name, or because svc has a budget and no other method.
@@ -106,9 +129,43 @@ impl Flags {
 
     /// The learner on the basis that the flags ask for, where they ask for one.
     pub fn on(&self, learner: impl FnOnce() -> Box<dyn FrameLearner>) -> Option<OnBasis> {
-        let method = self.method?;
-        let budget = BasisBudget { max_vectors: self.vectors.unwrap_or(usize::MAX), max_error: self.max_error.unwrap_or(0.0) };
-        Some(OnBasis { basis: (method.make?)(self.seed), budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+        let make = self.method?.make?;
+        let (basis, most) = match self.is_pursuit() {
+            true => (Box::new(self.pursuit.method(self.seed, self.cache_bytes)) as Box<dyn BasisMethod>, self.pursuit.most(self.vectors)),
+            false => (make(self.seed), self.vectors.unwrap_or(usize::MAX)),
+        };
+        let budget = BasisBudget { max_vectors: most, max_error: self.max_error.unwrap_or(0.0) };
+        Some(OnBasis { basis, budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+    }
+
+    /// Lets cross-validation choose the number of vectors of fisher-pursuit; `alone`: nothing else uses the folds.
+    pub fn choose_size_by(&mut self, folds: Option<usize>, alone: bool) {
+        self.pursuit.folds = folds;
+        if self.is_pursuit() && folds.is_some() && alone {
+            self.pursuit.every.get_or_insert(fisher_pursuit::USUAL_STEP);
+        }
+    }
+
+    /// The bound of a machine of fisher-pursuit; stages that are more than its vectors are said aloud.
+    pub fn bound(&self, fit: &Fit, data: &Dataset, session: &Session) -> Result<Option<BoundFacts>> {
+        if self.is_pursuit() { self.pursuit.bound(fit, data, session) } else { Ok(None) }
+    }
+
+    /// The same with the number of vectors chosen by cross-validation, where the flags ask for that.
+    pub fn best_size(&self, learner: impl FnOnce() -> Box<dyn FrameLearner>) -> Option<BestSize> {
+        let every = self.pursuit.every.filter(|_| self.is_pursuit())?;
+        Some(BestSize { on_basis: self.on(learner)?, every, folds: self.pursuit.folds.unwrap_or(5), seed: self.seed })
+    }
+
+    /// The learner that the flags ask for, on a basis where they ask for one.
+    pub fn learner(&self, make: impl Fn() -> Box<dyn FrameLearner>) -> Box<dyn Learner> {
+        if let Some(sized) = self.best_size(&make) {
+            return Box::new(sized);
+        }
+        match self.on(&make) {
+            Some(on_basis) => Box::new(on_basis),
+            None => make(),
+        }
     }
 }
 

@@ -10,8 +10,8 @@ use kernelet::{
     evaluate::Threshold,
     kernel::Kernel,
     learn::{
-        ClassWeights, Components, Fisher, FrameLearner, Learner, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Penalty,
-        Ridge, Rvm, Svc, Svr,
+        BestSize, ClassWeights, Components, Fisher, FrameLearner, Learner, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca,
+        Penalty, Ridge, Rvm, Svc, Svr,
     },
 };
 
@@ -274,6 +274,7 @@ impl Settings {
     pub fn seeded(mut self, seed: u64) -> Self {
         self.seed = seed;
         self.basis.seed = seed;
+        self.basis.cache_bytes = self.cache.map(|megabytes| (megabytes as usize) << 20);
         if let Some(Multiclass::OutputCodes { seed: old }) = &mut self.multiclass {
             *old = seed;
         }
@@ -349,11 +350,14 @@ impl Choice {
         }
         match self.make {
             Make::Full(make) => make(kernel, settings),
-            Make::OnBasis(make) => match settings.basis.on(|| make(kernel.clone(), settings)) {
-                Some(on_basis) => Box::new(on_basis),
-                None => make(kernel, settings),
-            },
+            Make::OnBasis(make) => settings.basis.learner(|| make(kernel.clone(), settings)),
         }
+    }
+
+    /// The learner with the number of its vectors chosen by cross-validation, where the settings ask for that.
+    pub fn best_size(&self, kernel: Kernel, settings: &Settings) -> Option<BestSize> {
+        let Make::OnBasis(make) = self.make else { return None };
+        settings.basis.best_size(|| make(kernel.clone(), settings))
     }
 
     /// The setting that `--tune` searches beside the width, with these settings.

@@ -6,6 +6,7 @@ mod direct;
 mod experiment;
 mod failure;
 mod files;
+mod fisher_pursuit;
 mod input;
 mod kernels;
 mod layout;

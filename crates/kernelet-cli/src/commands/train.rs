@@ -10,7 +10,7 @@ use kernelet::{
     evaluate::Candidate,
     kernel::Kernel,
     learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::{BasisFacts, Calibration, Decision, FeatureFacts, Prediction},
+    machine::{BasisFacts, Calibration, Decision, FeatureFacts, Prediction, SizeLoss},
     model,
     watch::Status,
 };
@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     failure::{Failure, Result},
     files,
+    fisher_pursuit::BoundFacts,
     input::{self, Input},
     kernels::{KernelFlags, gamma_of},
     layout::{count, counted, figure, lines, list, percent, seconds, table},
@@ -53,7 +54,7 @@ pub struct Train {
     /// Also tell probabilities, by a sigmoid or an isotonic curve fitted by cross-validation.
     #[arg(long, value_name = "SHAPE", value_parser = shapes())]
     pub probability: Option<Shape>,
-    /// Folds of the cross-validation of --tune and --probability [default: 5].
+    /// Folds of the cross-validation of --tune and --probability, or of the number of vectors (fisher-pursuit) [default: 5].
     #[arg(long, value_name = "K")]
     pub folds: Option<usize>,
     /// Flags of the kernel.
@@ -81,6 +82,7 @@ Examples:
   kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --vectors 40
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
+  kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
 Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
@@ -89,6 +91,8 @@ impl Train {
     /// Trains, then writes the model.
     pub fn run(mut self, session: &Session) -> Result<()> {
         files::check_output(&self.output, &[&self.data])?;
+        // Folds that nothing else uses choose the number of vectors.
+        self.settings.basis.choose_size_by(self.folds, !self.tune && self.probability.is_none());
         self.learner.check(&self.settings)?;
         self.check_folds()?;
         if self.start.is_some() && self.settings.basis.method.is_some() && !self.settings.basis.is_direct(self.learner.name) {
@@ -120,9 +124,10 @@ impl Train {
         let path = self.path.then(|| fits.iter().map(|fit| size_on_the_way(fit, &data)).collect::<Result<Vec<Value>>>()).transpose()?;
         let fit = fits.pop().ok_or_else(|| Failure::failed("nothing was learned"))?;
         say_how_it_ended(&fit, session);
+        let bound = self.settings.basis.bound(&fit, &data, session)?;
         let train_error = training_error(&fit, &data)?;
         model::save(&fit.machine, &self.output)?;
-        session.answer(&Trained { path, ..self.trained(&fit, &data, train_error, seconds, tried) })
+        session.answer(&Trained { path, bound, ..self.trained(&fit, &data, train_error, seconds, tried) })
     }
 
     /// A path is that of growing vectors, and a checkpoint that of one run.
@@ -139,7 +144,7 @@ impl Train {
 
     /// Folds are used by cross-validation alone, and probabilities are for classes.
     fn check_folds(&self) -> Result<()> {
-        if self.folds.is_some() && !self.tune && self.probability.is_none() {
+        if self.folds.is_some() && !self.tune && self.probability.is_none() && !self.settings.basis.is_pursuit() {
             return Err(Failure::usage("--folds is used only with --tune or --probability"));
         }
         if self.probability.is_some() && self.learner.target(&self.settings) != Wanted::Classes {
@@ -211,6 +216,7 @@ impl Train {
             components: machine.facts.features.as_ref().map(|features| features.variances.len()),
             explained: machine.facts.features.as_ref().map(FeatureFacts::explained),
             basis: machine.facts.basis.as_ref().map(Spanned::new),
+            bound: None,
         }
     }
 
@@ -327,6 +333,8 @@ struct Trained {
     explained: Option<Vec<f64>>,
     #[serde(flatten)]
     basis: Option<Spanned>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<BoundFacts>,
 }
 
 /// The basis of a machine that was trained on one.
@@ -338,6 +346,10 @@ struct Spanned {
     #[serde(skip_serializing_if = "Option::is_none")]
     shrunk: Option<String>,
     evaluations_of_the_paper: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    variant: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    sizes: Vec<SizeLoss>,
 }
 
 /// Squared distances of the training rows from the span.
@@ -355,6 +367,8 @@ impl Spanned {
             basis_error: BasisError { largest: facts.largest_error, mean: facts.mean_error },
             shrunk: facts.shrunk.clone(),
             evaluations_of_the_paper: facts.evaluations_of_the_paper,
+            variant: facts.variant.clone(),
+            sizes: facts.sizes.clone(),
         }
     }
 }
@@ -372,9 +386,13 @@ impl Answer for Trained {
             pairs.push(("classes", list(&self.classes)));
         }
         pairs.push(("vectors", count(self.vectors)));
-        if let Some(Spanned { method, basis_error: BasisError { largest, mean }, shrunk, .. }) = &self.basis {
+        if let Some(Spanned { method, basis_error: BasisError { largest, mean }, shrunk, variant, sizes, .. }) = &self.basis {
             let by = if shrunk.is_some() { format!("{method}, then its support vectors") } else { method.clone() };
-            pairs.push(("chosen by", by));
+            let form = variant.as_ref().map_or(String::new(), |variant| format!(" ({variant})"));
+            pairs.push(("chosen by", by + &form));
+            if let Some(best) = sizes.iter().map(|size| size.loss).reduce(f64::min) {
+                pairs.push(("number by", format!("cross-validation of {} with {} at best", counted(sizes.len(), "size"), percent(best))));
+            }
             pairs.push(("basis error", format!("mean {}, largest {}", figure(*mean), figure(*largest))));
         }
         if let Some(explained) = &self.explained {
@@ -390,6 +408,7 @@ impl Answer for Trained {
             (Some(error), false) => pairs.push(("train error", percent(error))),
             (Some(mse), true) => pairs.push(("train mse", figure(mse))),
         }
+        pairs.extend(self.bound.as_ref().map(|bound| ("bound", bound.sentence.clone())));
         pairs.extend(self.probability.map(|name| ("probabilities", name.into())));
         pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
         pairs.push(("time", seconds(self.seconds)));

@@ -7,6 +7,8 @@ use crate::failure::{Failure, Result};
 /// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
 const BUILT_IN: &[(&str, &str)] = &[
     ("basis-choice", include_str!("../../../../experiments/basis-choice.toml")),
+    ("diethe2015-figure1", include_str!("../../../../experiments/diethe2015-figure1.toml")),
+    ("diethe2015-generated", include_str!("../../../../experiments/diethe2015-generated.toml")),
     ("franc2003-table1-approx", include_str!("../../../../experiments/franc2003-table1-approx.toml")),
     ("franc2003-table1-kfld", include_str!("../../../../experiments/franc2003-table1-kfld.toml")),
     ("franc2003-table1-svm", include_str!("../../../../experiments/franc2003-table1-svm.toml")),

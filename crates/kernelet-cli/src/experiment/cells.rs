@@ -59,9 +59,11 @@ struct Todo<'a> {
 
 /// Runs an experiment on the sets in `directory`, with `splits` of each set where that is said.
 pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, session: &Session) -> Result<Outcome> {
+    let mut experiment = experiment.clone();
+    let seed = experiment.description.seed.wrapping_add(session.seed).wrapping_mul(SEEDS_APART);
+    let materials = experiment.description.sets.iter().map(|set| Ok(set.material(directory, seed)?)).collect::<Result<Vec<_>>>()?;
+    choose_widths(&mut experiment, &materials, session)?;
     let description = &experiment.description;
-    let seed = description.seed.wrapping_add(session.seed).wrapping_mul(SEEDS_APART);
-    let materials = description.sets.iter().map(|set| Ok(set.material(directory, seed)?)).collect::<Result<Vec<_>>>()?;
     let wanted = splits.unwrap_or(description.splits);
     let mut todo = vec![];
     for (set, material) in description.sets.iter().zip(&materials) {
@@ -78,7 +80,25 @@ pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, ses
     if let Some(cell) = cells.iter().find(|cell| cell.status != Status::Converged) {
         session.note(format!("{}: not all machines converged, the first on {}, split {}", experiment.name, cell.set, cell.split));
     }
-    Ok(Outcome::new(experiment, wanted, cells))
+    Ok(Outcome::new(&experiment, wanted, cells))
+}
+
+/// Gives every set the width that the description lets it choose.
+fn choose_widths(experiment: &mut Experiment, materials: &[Material], session: &Session) -> Result<()> {
+    let (description, watch) = (&experiment.description, session.watch());
+    let Some(widths) = &description.widths else { return Ok(()) };
+    let mut sets = vec![];
+    for (set, material) in description.sets.iter().zip(materials) {
+        session.check_cancelled()?;
+        let width = widths.choose(description, set, material, &watch);
+        let width = width.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
+        session.detail(format!("{}: {} has the width {width}", experiment.name, set.name));
+        sets.push(set.with_width(width));
+        watch.report("widths", sets.len() as u64, Some(description.sets.len() as u64), None);
+    }
+    session.check_cancelled()?;
+    experiment.description.sets = sets;
+    Ok(())
 }
 
 fn run_all(name: &str, todo: &[Todo], session: &Session) -> Result<Vec<Cell>> {

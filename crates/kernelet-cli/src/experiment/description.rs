@@ -9,6 +9,7 @@ use kernelet::{
 };
 use serde::Deserialize;
 
+use super::pursuit::{Pursuit, Widths};
 use crate::{
     bases,
     learners::{self, Choice, LEARNERS},
@@ -32,10 +33,23 @@ pub struct Description {
     /// Seed of rows that are drawn.
     #[serde(default)]
     pub seed: u64,
+    /// How the kernel's width is chosen, where it is not given.
+    pub widths: Option<Widths>,
+    /// Mean errors over all sets, where they are wanted, with what the paper printed of them.
+    pub average: Option<Average>,
     /// Who learns.
     pub methods: Vec<Method>,
     /// From what.
     pub sets: Vec<Set>,
+}
+
+/// The mean over all sets.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Average {
+    /// What the paper printed, by method.
+    #[serde(default)]
+    pub printed: BTreeMap<String, Printed>,
 }
 
 /// One way to learn.
@@ -115,6 +129,8 @@ pub struct Settings {
     pub method: Option<String>,
     /// Vectors of the basis; not looked at by methods without one.
     pub vectors: Option<usize>,
+    /// Settings of fisher-pursuit.
+    pub pursuit: Option<Pursuit>,
 }
 
 /// What the paper printed for one set and method.
@@ -147,6 +163,12 @@ impl Description {
         require_names("set", self.sets.iter().map(|set| &set.name))?;
         require_names("method", self.methods.iter().map(|method| &method.name))?;
         self.methods.iter().try_for_each(|method| method.choice().map(drop))?;
+        if let Some(widths) = &self.widths {
+            widths.check(self)?;
+            // The checks of the sets need a width that could be chosen.
+            let sets = self.sets.iter().map(|set| set.with_width(widths.values[0])).collect();
+            return Description { widths: None, sets, ..self.clone() }.check();
+        }
         for set in &self.sets {
             self.check_set(set).map_err(|reason| format!("set {}: {reason}", set.name))?;
         }
@@ -181,7 +203,7 @@ impl Description {
 
 impl Method {
     /// The learner, which must be one of classes.
-    fn choice(&self) -> Result<&'static Choice, String> {
+    pub(super) fn choice(&self) -> Result<&'static Choice, String> {
         let fits = |choice: &&Choice| choice.wanted == Wanted::Classes;
         LEARNERS.iter().filter(fits).find(|choice| choice.name == self.learner).ok_or_else(|| {
             let names: Vec<&str> = LEARNERS.iter().filter(fits).map(|choice| choice.name).collect();
@@ -198,7 +220,14 @@ impl Set {
         Generator::named(name).ok_or_else(unknown).map(Some)
     }
 
-    fn scaling(&self) -> Result<Scaling, String> {
+    /// The same set with a width for all methods.
+    pub fn with_width(&self, width: f64) -> Set {
+        let mut set = self.clone();
+        set.settings.width = Some(width);
+        set
+    }
+
+    pub(super) fn scaling(&self) -> Result<Scaling, String> {
         let Some(name) = &self.scale else { return Ok(Scaling::None) };
         Scaling::named(name).ok_or_else(|| format!("scale is {name:?}, but must be none, standard or minmax"))
     }
@@ -220,6 +249,7 @@ impl Set {
             bias: first.bias.clone().or(second.bias.clone()),
             method: first.method.clone().or(second.method.clone()),
             vectors: first.vectors.or(second.vectors),
+            pursuit: first.pursuit.clone().or(second.pursuit.clone()),
         }
     }
 
@@ -233,19 +263,20 @@ impl Set {
 
 impl Settings {
     /// The kernel.
-    fn kernel(&self) -> Result<Kernel, String> {
+    pub(super) fn kernel(&self) -> Result<Kernel, String> {
         let name = self.kernel.as_deref().unwrap_or("gaussian");
         let kernel = Kernel::named(name, self.gamma()?, self.degree.unwrap_or(3), self.coef0.unwrap_or(0.0));
         kernel.ok_or_else(|| format!("there is no kernel {name:?}"))
     }
 
     /// The same as flags of `kernelet train`.
-    fn flags(&self) -> Result<learners::Settings, String> {
+    pub(super) fn flags(&self) -> Result<learners::Settings, String> {
         let penalty = self.penalty.as_deref().map(|name| Penalty::named(name).ok_or(format!("there is no penalty {name:?}")));
         let bias = self.bias.as_deref().map(|name| Threshold::named(name, 1.0).ok_or(format!("there is no bias {name:?}")));
         let method = self.method.as_deref().map(|name| bases::named(name).ok_or(format!("there is no method {name:?} for a basis")));
-        let basis = bases::Flags { method: method.transpose()?, vectors: self.vectors, ..Default::default() };
-        if basis.method.is_some() && basis.vectors.is_none() {
+        let pursuit = self.pursuit.as_ref().map(Pursuit::flags).transpose()?.unwrap_or_default();
+        let basis = bases::Flags { method: method.transpose()?, vectors: self.vectors, pursuit, ..Default::default() };
+        if basis.method.is_some() && basis.vectors.is_none() && basis.pursuit.every.is_none() {
             return Err("a basis needs the number of its vectors".into());
         }
         Ok(learners::Settings {

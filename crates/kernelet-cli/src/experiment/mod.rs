@@ -5,6 +5,7 @@
 //! | `description` | What is an experiment? |
 //! | `catalog` | Which are built in? |
 //! | `material` | Where do the rows of each split come from? |
+//! | `pursuit` | How are greedy discriminants set, and their width chosen? |
 //! | `cells` | What came of one set, method and split? |
 //! | `summary` | How does that compare with the paper? |
 //! | `tables` | How does it look on the screen, in Markdown and in CSV? |
@@ -12,6 +13,7 @@ mod catalog;
 mod cells;
 mod description;
 mod material;
+mod pursuit;
 mod summary;
 mod tables;
 

@@ -1,7 +1,10 @@
 //! Means and standard errors over splits, beside what the paper printed.
 use serde::Serialize;
 
-use super::{Cell, Experiment};
+use super::{
+    Cell, Experiment,
+    description::{Description, Method},
+};
 
 /// A difference counts from so many standard errors on: two, times sqrt(2) because the printed mean has an error of its own.
 const FAR: f64 = 2.0 * std::f64::consts::SQRT_2;
@@ -81,18 +84,50 @@ impl Outcome {
                 });
             }
         }
+        rows.extend(averages(description, &rows));
         let (title, paper, note) = (description.title.clone(), description.paper.clone(), description.note.clone());
         Outcome { name: name.clone(), title, paper, note, splits, rows, cells }
     }
 }
 
+/// The mean over all sets of each method, where it is wanted: sets count equally, and their standard errors add up as independent ones.
+fn averages(description: &Description, rows: &[Row]) -> Vec<Row> {
+    let Some(average) = &description.average else { return vec![] };
+    let of = |method: &Method| {
+        let these: Vec<&Row> = rows.iter().filter(|row| row.method == method.name).collect();
+        let printed = average.printed.get(&method.name).copied().unwrap_or_default();
+        Row {
+            set: "average".into(),
+            method: method.name.clone(),
+            gamma: None,
+            c: None,
+            splits: these.iter().map(|row| row.splits).max().unwrap_or(0),
+            error_percent: Figure::over_sets(these.iter().map(|row| row.error_percent), printed.error),
+            vectors: Figure::over_sets(these.iter().map(|row| row.vectors), printed.vectors),
+        }
+    };
+    description.methods.iter().map(of).collect()
+}
+
 impl Figure {
+    /// The mean of means beside a printed value.
+    fn over_sets(figures: impl Iterator<Item = Figure> + Clone, printed: Option<f64>) -> Self {
+        let count = figures.clone().count() as f64;
+        let mean = figures.clone().map(|figure| figure.mean).sum::<f64>() / count;
+        let squares: Option<f64> = figures.map(|figure| figure.standard_error.map(|error| error * error)).sum();
+        Figure::beside(mean, squares.map(|squares| squares.sqrt() / count), printed)
+    }
+
     /// The mean of `values` beside a printed value.
     fn new(values: &[f64], printed: Option<f64>) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
         let standard_error = (values.len() > 1).then(|| (squares / (count - 1.0) / count).sqrt());
+        Figure::beside(mean, standard_error, printed)
+    }
+
+    fn beside(mean: f64, standard_error: Option<f64>, printed: Option<f64>) -> Self {
         let far = |(printed, error): (f64, f64)| (mean - printed).abs() > FAR * error + ROUNDING;
         Figure { mean, standard_error, printed, differs: printed.zip(standard_error).is_some_and(far) }
     }
@@ -108,6 +143,14 @@ mod tests {
         let figure = Figure::new(&[1.0, 2.0, 3.0], None);
         assert_eq!((figure.mean, figure.printed, figure.differs), (2.0, None, false));
         assert!((figure.standard_error.unwrap() - 3f64.sqrt().recip()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn an_average_counts_sets_equally() {
+        let figure = |mean, standard_error| Figure { mean, standard_error, printed: None, differs: false };
+        let average = Figure::over_sets([figure(1.0, Some(3.0)), figure(5.0, Some(4.0))].into_iter(), Some(13.0));
+        assert_eq!((average.mean, average.standard_error, average.differs), (3.0, Some(2.5), true));
+        assert_eq!(Figure::over_sets([figure(1.0, None), figure(5.0, Some(1.0))].into_iter(), None).standard_error, None);
     }
 
     #[test]

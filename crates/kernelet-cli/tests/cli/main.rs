@@ -13,6 +13,7 @@ mod evaluate;
 mod export;
 mod family;
 mod fisher;
+mod fisher_pursuit;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;

@@ -1,4 +1,5 @@
 //! How good is a machine, and which settings make a good one?
+pub mod bounds;
 mod metrics;
 mod probability;
 mod reconstruction;

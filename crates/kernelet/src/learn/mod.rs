@@ -33,7 +33,7 @@ pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
-pub use on_basis::{FrameLearner, InFrame, OnBasis, Shrink};
+pub use on_basis::{BestSize, FrameLearner, InFrame, OnBasis, Shrink};
 pub use one_class::OneClass;
 pub use parzen::Parzen;
 pub use pca::{Components, Pca};

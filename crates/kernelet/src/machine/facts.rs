@@ -63,6 +63,21 @@ pub struct BasisFacts {
     /// How the support vectors took the place of the basis, where they did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shrunk: Option<String>,
+    /// The form of the method, where it has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
+    /// The sizes that cross-validation compared, where it chose the number of vectors.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<SizeLoss>,
+}
+
+/// What cross-validation says of a number of vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeLoss {
+    /// The number of vectors.
+    pub vectors: usize,
+    /// The mean loss over the folds.
+    pub loss: f64,
 }
 
 /// How much of the training rows' variance in feature space each feature has.
@@ -95,7 +110,8 @@ impl Facts {
         let features = features.map(|&variance| ("a variance", Some(variance)));
         let errors =
             self.basis.iter().flat_map(|basis| [basis.largest_error, basis.mean_error]).map(|error| ("an error of the basis", Some(error)));
-        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors) {
+        let losses = self.basis.iter().flat_map(|basis| &basis.sizes).map(|size| ("a loss", Some(size.loss)));
+        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors).chain(losses) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }

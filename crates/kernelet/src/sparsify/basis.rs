@@ -1,10 +1,10 @@
 //! Bases chosen before training: which vectors span the room a machine may live in.
 //!
-//! A [`BasisMethod`] looks at points alone. What it gives is a [`Basis`]: vectors, and where they were found on the way, the coordinates of
+//! A [`BasisMethod`] looks at points, and few methods at their target too. What it gives is a [`Basis`]: vectors, and where they were found on the way, the coordinates of
 //! all points in their frame.
 use crate::{
     Error, Result,
-    data::Points,
+    data::{Dataset, Points},
     frame::{Frame, check_definite},
     kernel::{Kernel, block::diagonal},
     linalg::{Lower, Matrix, dot},
@@ -86,6 +86,18 @@ pub trait BasisMethod: Send + Sync {
     fn name(&self) -> &'static str;
     /// Vectors for these points. Fewer than asked for where the points span no more. Cancelling returns those found so far.
     fn choose(&self, kernel: &Kernel, points: &Points, budget: &BasisBudget, watch: &Watch) -> Result<Basis>;
+    /// Its form, where it has several.
+    fn variant(&self) -> Option<String> {
+        None
+    }
+    /// An error when a parameter is outside its range.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Vectors for rows with a target, by methods that look at it; the others look at the points alone.
+    fn choose_for(&self, kernel: &Kernel, data: &Dataset, budget: &BasisBudget, watch: &Watch) -> Result<Basis> {
+        self.choose(kernel, &data.points, budget, watch)
+    }
 }
 
 impl Basis {
@@ -111,6 +123,22 @@ impl Basis {
         let evaluations = (chosen.len() * points.len()) as u64;
         let frame = Frame::of(kernel, &points.select(&chosen), lower);
         Basis { frame, chosen, coordinates, errors, status, evaluations }
+    }
+
+    /// The basis of the first `size` vectors, where each vector came after the others: not for centres of clusters, which move with their number.
+    pub fn leading(&self, size: usize) -> Basis {
+        let (size, all) = (size.min(self.frame.len()), self.coordinates.cols());
+        let places: Vec<usize> = (0..size).collect();
+        let lower = Lower::new(Matrix::from_fn(size, size, |i, j| self.frame.lower().matrix().at(i, j)));
+        let rest = self.coordinates.iter().map(|row| dot(&row[size..all], &row[size..all]));
+        Basis {
+            frame: Frame::of(self.frame.kernel(), &self.frame.vectors().select(&places), lower),
+            chosen: self.chosen.iter().take(size).copied().collect(),
+            coordinates: Matrix::from_fn(self.coordinates.rows(), size, |i, j| self.coordinates.at(i, j)),
+            errors: self.errors.iter().zip(rest).map(|(error, rest)| error + rest).collect(),
+            status: self.status,
+            evaluations: self.evaluations,
+        }
     }
 
     /// The largest squared distance of a point from the span.

@@ -12,6 +12,7 @@ pub mod direct;
 mod field;
 mod gram;
 mod growth;
+mod kernel_rows;
 mod online;
 mod path;
 mod refit;

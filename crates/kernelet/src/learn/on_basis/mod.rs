@@ -10,11 +10,13 @@
 mod family;
 mod ridge;
 mod shrink;
+mod size;
 mod svc;
 #[cfg(test)]
 mod tests;
 
 pub use shrink::Shrink;
+pub use size::BestSize;
 
 use super::{Fit, Learner, Report, support::rows_that_count};
 use crate::{
@@ -73,28 +75,51 @@ impl Learner for OnBasis {
 
     fn check(&self) -> Result<()> {
         self.learner.check()?;
+        self.basis.check()?;
         self.shrink.check_for(self.learner.name())?;
         self.budget.check_for(self.learner.kernel())
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        self.check()?;
-        data.check()?;
-        let rows = rows_that_count(data)?;
-        if rows.len() < data.len() {
-            return self.learn_from_all(&data.select(&rows), data.len(), watch);
-        }
-        self.learn_from_all(data, data.len(), watch)
+        self.learn_within(&self.budget, data, watch)
     }
 }
 
 impl OnBasis {
+    /// Learns with another budget than its own.
+    fn learn_within(&self, budget: &BasisBudget, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        self.check()?;
+        data.check()?;
+        let rows = rows_that_count(data)?;
+        if rows.len() < data.len() {
+            return self.learn_from_all(budget, &data.select(&rows), data.len(), watch);
+        }
+        self.learn_from_all(budget, data, data.len(), watch)
+    }
+
+    /// Machines on the first so many vectors of one basis, for each of `sizes`; where there are fewer vectors, on all. For methods that add one vector
+    /// after the other, so not for centres of clusters. Support vectors do not take the place of the basis here.
+    pub fn path(&self, sizes: &[usize], data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        self.check()?;
+        data.check()?;
+        let data = &data.select(&rows_that_count(data)?);
+        let budget = BasisBudget { max_vectors: sizes.iter().copied().max().unwrap_or(1), ..self.budget.clone() };
+        let whole = self.basis.choose_for(self.learner.kernel(), data, &budget, watch)?;
+        let at = |&size: &usize| {
+            let basis = whole.leading(size);
+            let mut fit = fit(&basis, self.learner.learn_in_frame(data, &basis, watch)?, data)?;
+            fit.machine.facts.basis = Some(self.facts(&BasisBudget { max_vectors: size, ..budget.clone() }, &basis));
+            Ok(fit)
+        };
+        sizes.iter().map(at).collect()
+    }
+
     /// Learns from rows that all count; `rows` is the number of those that were given.
-    fn learn_from_all(&self, data: &Dataset, rows: usize, watch: &Watch) -> Result<Fit> {
+    fn learn_from_all(&self, budget: &BasisBudget, data: &Dataset, rows: usize, watch: &Watch) -> Result<Fit> {
         let before = watch.evaluations();
-        let basis = self.basis.choose(self.learner.kernel(), &data.points, &self.budget, watch)?;
+        let basis = self.basis.choose_for(self.learner.kernel(), data, budget, watch)?;
         let found = self.learner.learn_in_frame(data, &basis, watch)?;
-        let mut facts = self.facts(&basis);
+        let mut facts = self.facts(budget, &basis);
         let mut fit = match self.shrink.support(&basis, &found) {
             None => fit(&basis, found, data)?,
             Some(support) => {
@@ -112,9 +137,9 @@ impl OnBasis {
         Ok(fit)
     }
 
-    fn facts(&self, basis: &Basis) -> BasisFacts {
-        let (asked, found) = (self.budget.max_vectors, basis.frame.len());
-        let near_enough = self.budget.max_error > 0.0 && basis.largest_error() <= self.budget.max_error;
+    fn facts(&self, budget: &BasisBudget, basis: &Basis) -> BasisFacts {
+        let (asked, found) = (budget.max_vectors, basis.frame.len());
+        let near_enough = budget.max_error > 0.0 && basis.largest_error() <= budget.max_error;
         BasisFacts {
             method: self.basis.name().into(),
             asked,
@@ -125,6 +150,8 @@ impl OnBasis {
             evaluations: basis.evaluations,
             evaluations_of_the_paper: basis.evaluations_of_the_paper(),
             shrunk: None,
+            variant: self.basis.variant(),
+            sizes: vec![],
         }
     }
 }

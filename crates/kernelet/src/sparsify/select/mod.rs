@@ -1,5 +1,10 @@
 //! Vectors taken from given points: out of a machine ([`Pursuit`], [`L1`], [`L0`], [`Independent`]), or as a basis before training.
 mod chunked;
+mod deflation;
+mod fisher_criterion;
+#[cfg(test)]
+mod fisher_oracle;
+mod fisher_pursuit;
 mod greedy_basis;
 mod homotopy;
 mod independent;
@@ -19,6 +24,9 @@ mod supports;
 mod whole;
 
 pub use chunked::Chunked;
+pub use deflation::Deflation;
+pub use fisher_criterion::{FisherCriterion, Numerator};
+pub use fisher_pursuit::{FisherPursuit, Stage};
 pub use greedy_basis::GreedyBasis;
 pub use independent::Independent;
 pub use kmeans::KMeans;
