@@ -4,7 +4,7 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
-    learn::{FrameLearner, OnBasis, Shrink},
+    learn::{FrameLearner, Multiclass, OnBasis, Shrink},
     sparsify::{
         BasisBudget, BasisMethod,
         select::{GreedyBasis, KMeans, RandomBasis, RpCholesky},
@@ -102,6 +102,12 @@ impl Flags {
             Some(_) => Ok(()),
             None => Err(Failure::usage("--method margin needs --vectors")),
         }
+    }
+
+    /// How several classes become two-class problems: as asked for, else each against the others on the vectors that a basis gives to all.
+    pub fn multiclass(&self, asked: Option<Multiclass>) -> Multiclass {
+        let usual = if self.method.is_some() { Multiclass::Shared } else { Multiclass::default() };
+        asked.unwrap_or(usual)
     }
 
     /// The learner on the basis that the flags ask for, where they ask for one.

@@ -1,7 +1,7 @@
 //! `kernelet compress`: a machine with fewer vectors.
 use std::{path::PathBuf, time::Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kernelet::{
     data::{Dataset, read::Wanted},
     evaluate::agreement,
@@ -10,7 +10,7 @@ use kernelet::{
     sparsify::{
         Budget, Level, Path, Refit, Task,
         construct::{Objective, refine},
-        refit, residual, squared_norm,
+        least_error_offsets, refit, residual, squared_norm,
     },
     watch::Status,
 };
@@ -61,6 +61,9 @@ pub struct Compress {
     /// Cost C of --refit margin and rsvm [default: what the model was trained with].
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
+    /// Offsets of the vectors found: those of the model or the refit, or for each output those of least error on --data [default: keep].
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub threshold: Option<ThresholdFlag>,
     /// Show every size on the way.
     #[arg(long)]
     pub path: bool,
@@ -70,6 +73,15 @@ pub struct Compress {
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
+}
+
+/// Where the outputs are cut.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThresholdFlag {
+    /// Where the model or the refit cuts them.
+    Keep,
+    /// Where the fewest rows of --data are wrong.
+    TrainError,
 }
 
 const EXAMPLES: &str = "\
@@ -109,8 +121,7 @@ impl Compress {
         let clock = Instant::now();
         let path = method.sparsify(&task, &budget, &session.watch())?;
         let Some(found) = path.last() else { return Err(Failure::Cancelled) };
-        let found = self.refined(found, &task, session)?;
-        let small = refit(&found, self.refit.unwrap_or(Refit::None), &task, c, &session.watch())?;
+        let small = self.fitted(found, &task, c, session)?;
         let seconds = clock.elapsed().as_secs_f64();
         if machine.calibration.is_some() {
             session.note(
@@ -153,6 +164,9 @@ impl Compress {
         if refinement.objective != Objective::Weights && self.data.is_none() {
             return Err(Failure::usage("--refine=outputs and --refine=margins need rows; give them with --data"));
         }
+        if self.threshold == Some(ThresholdFlag::TrainError) && self.data.is_none() {
+            return Err(Failure::usage("--threshold train-error needs rows; give them with --data"));
+        }
         match (self.refit, &self.data) {
             (Some(how @ (Refit::Margin | Refit::Rsvm | Refit::Outputs)), None) => {
                 Err(Failure::usage(format!("--refit {} needs rows; give them with --data", how.name())))
@@ -166,6 +180,16 @@ impl Compress {
         match self.settings.refinement() {
             Some(how) if self.method.name != "refine" => Ok(refine(&machine, &how, task, &session.watch())?.machine),
             _ => Ok(machine),
+        }
+    }
+
+    /// The machine found, with all that is asked to be done with it afterwards.
+    fn fitted(&self, found: Machine, task: &Task, c: Option<f64>, session: &Session) -> Result<Machine> {
+        let moved = self.refined(found, task, session)?;
+        let small = refit(&moved, self.refit.unwrap_or(Refit::None), task, c, &session.watch())?;
+        match self.threshold {
+            Some(ThresholdFlag::TrainError) => Ok(least_error_offsets(&small, task)?),
+            Some(ThresholdFlag::Keep) | None => Ok(small),
         }
     }
 
@@ -239,14 +263,10 @@ impl Compress {
                 continue;
             }
             let Some(found) = path.machine(i) else { break };
-            let (small, residual) = match self.refit {
-                None | Some(Refit::None) if !moved => (found, known),
-                how => {
-                    let found = self.refined(found, task, session)?;
-                    let small = refit(&found, how.unwrap_or(Refit::None), task, c, &session.watch())?;
-                    let residual = residual(&task.machine.expansion, &small.expansion)?;
-                    (small, residual)
-                }
+            let small = self.fitted(found, task, c, session)?;
+            let residual = match self.refit {
+                None | Some(Refit::None) if !moved => known,
+                _ => residual(&task.machine.expansion, &small.expansion)?,
             };
             let (train_error, test_error) = (error_on(&small, rows.data.as_ref())?, error_on(&small, rows.test.as_ref())?);
             shown.push(Shown { vectors, residual, train_error, test_error });

@@ -51,6 +51,25 @@ fn the_text_tells_the_basis_and_too_many_vectors_are_said_aloud() {
 }
 
 #[test]
+fn classes_share_the_vectors_of_a_basis_unless_asked_otherwise() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
+    for learner in ["svc", "nu-svc"] {
+        let decisions = |flags: &[&str]| {
+            let basis = ["--learner", learner, "--nu", "0.2", "--gamma", "2", "--method", "rpcholesky", "--vectors", "6"];
+            let basis: Vec<&str> = basis.into_iter().filter(|word| learner == "nu-svc" || !["--nu", "0.2"].contains(word)).collect();
+            run(&[&["train", &data, "-o", &model], &basis[..], flags].concat()).succeeded();
+            run(&["predict", &model, &data, "--values", "decision"]).succeeded().out
+        };
+        let usual = decisions(&[]);
+        assert_eq!(usual, decisions(&["--multiclass", "shared"]), "{learner}");
+        assert_eq!(usual, decisions(&["--multiclass", "one-vs-rest"]), "{learner}");
+        assert!(usual != decisions(&["--multiclass", "one-vs-one"]), "{learner}");
+    }
+    run(&["train", &data, "-o", &model, "--multiclass", "shared"]).failed(1, "say how many vectors it may have");
+}
+
+#[test]
 fn settings_are_searched_on_the_basis() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(60)), folder.path("m"));

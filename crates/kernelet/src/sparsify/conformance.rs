@@ -31,7 +31,8 @@ fn all() -> Vec<Box<dyn Sparsifier>> {
     all.push(Box::new(L0 { lossless: true, ..L0::default() }));
     all.push(Box::new(Independent::default()));
     all.push(Box::new(Chunked { method: Box::new(Pursuit::default()), size: 15, passes: 2 }));
-    all.push(Box::new(Chunked { method: Box::new(L1::default()), size: 15, passes: 2 }));
+    all.push(Box::new(Chunked { method: Box::new(L1 { weights: Weights::Inverse }), size: 15, passes: 2 }));
+    all.push(Box::new(Chunked { method: Box::new(L0::default()), size: 15, passes: 2 }));
     all
 }
 
