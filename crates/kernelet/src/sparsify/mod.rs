@@ -16,6 +16,7 @@ mod online;
 mod path;
 mod refit;
 pub mod select;
+mod stand_in;
 mod task;
 mod threshold;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use budget::Budget;
 pub use online::OnlineBasis;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
+pub use stand_in::StandIn;
 pub use task::{Task, residual, squared_norm};
 pub use threshold::least_error_offsets;
 
