@@ -1,5 +1,6 @@
 //! Vectors taken from given points: out of a machine ([`Pursuit`], [`L1`], [`L0`], [`Independent`]), or as a basis before training.
 mod chunked;
+mod descent;
 mod greedy_basis;
 mod homotopy;
 mod independent;
