@@ -8,7 +8,7 @@ use kernelet::{
     machine::Machine,
     model::{self, Kind},
     sparsify::{
-        Budget, Level, Path, Refit, Task,
+        Budget, Level, Path, Refit, StandIn, Task,
         construct::{Objective, refine},
         least_error_offsets, refit, residual, squared_norm,
     },
@@ -107,14 +107,24 @@ impl Compress {
     /// Compresses, measures and writes the small model.
     pub fn run(mut self, session: &Session) -> Result<()> {
         self.settings.grid = self.path;
-        let inputs: Vec<&str> =
-            [Some(&self.model), self.data.as_ref(), self.test.as_ref()].into_iter().flatten().map(String::as_str).collect();
+        let inputs: Vec<&str> = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.settings.starts_from.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
         files::check_output(&self.output, &inputs)?;
-        let method = self.method.make(&self.settings, session.seed)?;
+        self.method.make(&self.settings, session.seed)?;
         self.check_flags()?;
         let (machine, kind) = input::model(&self.model)?;
+        self.settings.start_points = self.start_points(&machine, session)?;
+        let method = self.method.make(&self.settings, session.seed)?;
         let budget = self.budget(&machine)?;
         let rows = self.rows(&machine, session)?;
+        let stand_in = StandIn::of(&machine, rows.data.as_ref())?;
+        let (machine, rows) = match &stand_in {
+            None => (machine, rows),
+            Some(stand_in) => (stand_in.machine.clone(), self.standing_in(stand_in, &rows)?),
+        };
         let c = self.cost(&machine, kind, session)?;
         let scaled = self.candidates(&machine, &rows)?;
         let task = Task { machine: &machine, data: rows.data.as_ref(), candidates: scaled.as_ref() };
@@ -147,8 +157,20 @@ impl Compress {
         if self.path {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
+        let small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
         model::save(&small, &self.output)?;
         session.answer(&answer)
+    }
+
+    /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
+    fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
+        if self.method.makes_vectors() || self.settings.refinement().is_some() || self.from_data {
+            return Err(Failure::usage(
+                "a precomputed kernel knows its values with the training rows alone: choose among the model's vectors with pursuit, l1, l0 or independent",
+            ));
+        }
+        let translated = |rows: &Option<Dataset>| rows.as_ref().map(|rows| stand_in.rows(rows)).transpose();
+        Ok(Rows { data: translated(&rows.data)?, test: translated(&rows.test)? })
     }
 
     fn check_flags(&self) -> Result<()> {
@@ -210,6 +232,13 @@ impl Compress {
         let wanted = input::target_of(machine);
         let read = |path: &Option<String>| path.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose();
         Ok(Rows { data: read(&self.data)?, test: read(&self.test)? })
+    }
+
+    /// Rows that searches begin at, in the space of the machine's vectors.
+    fn start_points(&self, machine: &Machine, session: &Session) -> Result<Option<kernelet::data::Points>> {
+        let Some(path) = &self.settings.starts_from else { return Ok(None) };
+        let rows = self.input.rows_for(machine, path, input::target_of(machine), session)?;
+        Ok(Task { machine, data: Some(&rows), candidates: None }.scaled_rows()?)
     }
 
     fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<kernelet::data::Points>> {
