@@ -113,7 +113,7 @@ fn nu_svc(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
     Box::new(NuSvc {
         kernel,
         nu: settings.nu.unwrap_or(usual.nu),
-        multiclass: settings.basis.multiclass(settings.multiclass),
+        multiclass: settings.multiclass.unwrap_or_default(),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
@@ -241,7 +241,7 @@ pub struct Settings {
     #[arg(long, value_name = "W", value_parser = words::class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
     /// How several classes become two-class problems: one-vs-one, one-vs-rest, ecoc, or with a budget of vectors shared (svc, nu-svc)
-    /// [default: shared with a budget, else one-vs-one].
+    /// [default: one-vs-one; for svc with a budget shared].
     #[arg(long, value_name = "HOW", value_parser = words::multiclass)]
     pub multiclass: Option<Multiclass>,
     /// What lambda penalises: weight, coefficients, or none (fisher) [default: weight].

@@ -131,5 +131,5 @@ fn images_are_smoothed_as_they_are_read() {
     run(&[&["evaluate", &model, &data][..], &smooth].concat()).succeeded();
     run(&["train", &data, "-o", &model, "--smooth", "1", "--shape", "5x3"]).failed(1, "pixels of an image");
     run(&["train", &data, "-o", &model, "--smooth", "1"]).failed(2, "--shape");
-    run(&["train", &data, "-o", &model, "--smooth", "-1", "--shape", "4x3"]).failed(1, "sigma is -1");
+    run(&["train", &data, "-o", &model, "--smooth", "-1", "--shape", "4x3"]).failed(2, "sigma is -1");
 }
