@@ -5,7 +5,7 @@ use clap::{
 };
 use kernelet::{
     data::Dataset,
-    learn::{BestSize, Fit, FrameLearner, Learner, OnBasis, Shrink},
+    learn::{BestSize, Fit, FrameLearner, Learner, Multiclass, OnBasis, Shrink},
     sparsify::{
         BasisBudget, BasisMethod,
         select::{FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
@@ -125,6 +125,12 @@ impl Flags {
             Some(_) => Ok(()),
             None => Err(Failure::usage("--method margin needs --vectors")),
         }
+    }
+
+    /// How several classes become two-class problems: as asked for, else each against the others on the vectors that a basis gives to all.
+    pub fn multiclass(&self, asked: Option<Multiclass>) -> Multiclass {
+        let usual = if self.method.is_some() { Multiclass::Shared } else { Multiclass::default() };
+        asked.unwrap_or(usual)
     }
 
     /// The learner on the basis that the flags ask for, where they ask for one.

@@ -4,6 +4,7 @@ use kernelet::{
     data::{
         Dataset,
         read::{self, Format, Read, Reading, Wanted},
+        smooth,
     },
     machine::{Decision, Machine},
     model::{self, Kind},
@@ -12,6 +13,7 @@ use kernelet::{
 use crate::{
     failure::{Failure, Result},
     layout::counted,
+    pictures,
     session::Session,
 };
 
@@ -25,6 +27,12 @@ pub struct Input {
     /// Column of a table that is the target, by name or counted from 1 [default: the last].
     #[arg(long, value_name = "COLUMN")]
     pub target: Option<String>,
+    /// Rows are images: smooth them by a Gaussian of this many pixels as they are read, with --shape. The model does not remember it.
+    #[arg(long, value_name = "PIXELS", requires = "shape", allow_negative_numbers = true)]
+    pub smooth: Option<f64>,
+    /// Width and height of the images, such as 16x16 (with --smooth).
+    #[arg(long, value_name = "WxH", value_parser = pictures::size, requires = "smooth")]
+    pub shape: Option<(usize, usize)>,
 }
 
 fn format(name: &str) -> std::result::Result<Format, String> {
@@ -46,7 +54,14 @@ impl Input {
     pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
         let how = self.reading(Reading { names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() });
         let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
-        Ok(Blocks { path, blocks, notes: vec![] })
+        Ok(Blocks { path, blocks, notes: vec![], input: self.clone() })
+    }
+
+    /// The rows as they are to be used.
+    fn prepared(&self, path: &str, rows: Dataset) -> Result<Dataset> {
+        let (Some(pixels), Some((width, height))) = (self.smooth, self.shape) else { return Ok(rows) };
+        let points = smooth(&rows.points, width, height, pixels).map_err(|error| Failure::in_file(path, error))?;
+        Ok(Dataset { points, ..rows })
     }
 
     fn reading(&self, how: Reading) -> Reading {
@@ -58,6 +73,7 @@ impl Input {
         let Read { dataset, notes } = read::read(path, &how).map_err(|error| Failure::in_file(path, error))?;
         notes.iter().for_each(|note| session.note(note));
         dataset.check().map_err(|error| Failure::in_file(path, error))?;
+        let dataset = self.prepared(path, dataset)?;
         let storage = if dataset.points.is_sparse() { "sparse" } else { "dense" };
         session.detail(format!("{path}: {} of {}, {storage}", counted(dataset.len(), "row"), counted(dataset.dim(), "feature")));
         session.check_cancelled()?;
@@ -70,6 +86,7 @@ pub struct Blocks<'a> {
     path: &'a str,
     blocks: read::Blocks,
     notes: Vec<String>,
+    input: Input,
 }
 
 impl Blocks<'_> {
@@ -84,7 +101,7 @@ impl Blocks<'_> {
                 self.notes.push(note);
             }
         }
-        Ok(Some(dataset))
+        self.input.prepared(self.path, dataset).map(Some)
     }
 }
 

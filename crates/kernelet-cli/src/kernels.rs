@@ -17,7 +17,7 @@ const DEGREE: u32 = 3;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Kernel")]
 pub struct KernelFlags {
-    /// The kernel; rbf and poly are accepted for gaussian and polynomial.
+    /// The kernel; rbf and poly are accepted for gaussian and polynomial. With precomputed a row holds its kernel values with all training rows.
     #[arg(long, value_name = "NAME", default_value = "gaussian", value_parser = names())]
     pub kernel: String,
     /// Width: a number above 0, or `scale` for 1 / (features * variance) of the scaled rows [default: scale].
@@ -83,7 +83,7 @@ fn names() -> impl TypedValueParser<Value = String> {
         "polynomial" => Some("poly"),
         _ => None,
     };
-    let names = Kernel::examples().into_iter().map(|kernel| kernel.name());
+    let names = Kernel::examples().into_iter().map(|kernel| kernel.name()).chain(["precomputed"]);
     PossibleValuesParser::new(names.map(move |name| PossibleValue::new(name).aliases(alias(name))))
 }
 

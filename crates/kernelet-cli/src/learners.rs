@@ -101,7 +101,7 @@ fn svc(kernel: Kernel, settings: &Settings) -> Box<dyn FrameLearner> {
         kernel,
         c: settings.c.unwrap_or(usual.c),
         class_weights: settings.class_weight.clone().unwrap_or_default(),
-        multiclass: settings.multiclass.unwrap_or_default(),
+        multiclass: settings.basis.multiclass(settings.multiclass),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
@@ -240,7 +240,8 @@ pub struct Settings {
     /// Factors of C (svc), of the scatter (fisher) or of the shares (parzen) for the classes: balanced, or LABEL=W,.. [default: all 1].
     #[arg(long, value_name = "W", value_parser = words::class_weights, allow_hyphen_values = true)]
     pub class_weight: Option<ClassWeights>,
-    /// How several classes become two-class problems: one-vs-one, one-vs-rest or ecoc (svc, nu-svc) [default: one-vs-one].
+    /// How several classes become two-class problems: one-vs-one, one-vs-rest, ecoc, or with a budget of vectors shared (svc, nu-svc)
+    /// [default: one-vs-one; for svc with a budget shared].
     #[arg(long, value_name = "HOW", value_parser = words::multiclass)]
     pub multiclass: Option<Multiclass>,
     /// What lambda penalises: weight, coefficients, or none (fisher) [default: weight].

@@ -5,6 +5,7 @@ use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
+use kernelet::data::Points;
 use kernelet::sparsify::{
     Sparsifier,
     construct::{FixedPoint, Gradient, Objective, Refine, RefineFrom, Refinement, Starts, StartsFrom},
@@ -31,8 +32,8 @@ pub const METHODS: &[Method] = &[
     Method { name: "l1", uses: &["weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
     Method { name: "l0", uses: &["lossless", "tolerance", "chunk", "passes"], ends_by_itself: |settings| settings.lossless, make: l0 },
     Method { name: "independent", uses: &["tolerance", "chunk", "passes"], ends_by_itself: |_| true, make: independent },
-    Method { name: "fixed-point", uses: &["outputs", "starts", "start-from"], ends_by_itself: never, make: fixed_point },
-    Method { name: "gradient", uses: &["outputs", "starts", "start-from"], ends_by_itself: never, make: gradient },
+    Method { name: "fixed-point", uses: &["outputs", "starts", "start-from", "starts-from"], ends_by_itself: never, make: fixed_point },
+    Method { name: "gradient", uses: &["outputs", "starts", "start-from", "starts-from"], ends_by_itself: never, make: gradient },
     Method { name: "refine", uses: &["start-from"], ends_by_itself: never, make: refine },
 ];
 
@@ -117,6 +118,12 @@ pub struct Settings {
     /// Where searches begin (fixed-point, gradient, refine) [default: vectors; kmeans for refine].
     #[arg(long, value_name = "WHERE", value_enum)]
     pub start_from: Option<StartFlag>,
+    /// Searches begin at rows of this file instead, each drawn at random or taken for explaining most (fixed-point, gradient).
+    #[arg(long, value_name = "FILE", conflicts_with = "start_from")]
+    pub starts_from: Option<String>,
+    /// The rows of that file.
+    #[arg(skip)]
+    pub start_points: Option<Points>,
     /// Move all vectors together afterwards, after any method; =WHAT says what for [default: weights].
     #[arg(long, value_name = "WHAT", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "weights")]
     pub refine: Option<RefineFlag>,
@@ -202,7 +209,11 @@ impl Settings {
     }
 
     fn starts(&self, seed: u64) -> Starts {
-        let from = if self.start_from == Some(StartFlag::Kmeans) { StartsFrom::KMeans } else { StartsFrom::Vectors };
+        let from = match (&self.start_points, self.start_from) {
+            (Some(points), _) => StartsFrom::Given(points.clone()),
+            (None, Some(StartFlag::Kmeans)) => StartsFrom::KMeans,
+            (None, Some(StartFlag::Vectors) | None) => StartsFrom::Vectors,
+        };
         Starts { from, count: self.starts.unwrap_or(Starts::default().count), seed }
     }
 
@@ -233,12 +244,18 @@ impl Settings {
             ("passes", self.passes.is_some()),
             ("starts", self.starts.is_some()),
             ("start-from", self.start_from.is_some()),
+            ("starts-from", self.starts_from.is_some()),
         ];
         flags.into_iter().filter(|(_, given)| *given).map(|(name, _)| name).collect()
     }
 }
 
 impl Method {
+    /// True when it makes new vectors, whose search begins somewhere.
+    pub fn makes_vectors(&self) -> bool {
+        self.uses.contains(&"start-from")
+    }
+
     /// The method with its settings; flags that it does not use are refused.
     pub fn make(&self, settings: &Settings, seed: u64) -> Result<Box<dyn Sparsifier>> {
         if let Some(flag) = settings.given().into_iter().find(|flag| !self.uses.contains(flag)) {

@@ -1,16 +1,16 @@
 //! `kernelet compress`: a machine with fewer vectors.
 use std::{path::PathBuf, time::Instant};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kernelet::{
     data::{Dataset, read::Wanted},
     evaluate::agreement,
     machine::Machine,
     model::{self, Kind},
     sparsify::{
-        Budget, Level, Path, Refit, Task,
+        Budget, Level, Path, Refit, StandIn, Task,
         construct::{Objective, refine},
-        refit, residual, squared_norm,
+        least_error_offsets, refit, residual, squared_norm,
     },
     watch::Status,
 };
@@ -61,6 +61,9 @@ pub struct Compress {
     /// Cost C of --refit margin and rsvm [default: what the model was trained with].
     #[arg(long, value_name = "C", allow_negative_numbers = true)]
     pub c: Option<f64>,
+    /// Offsets of the vectors found: those of the model or the refit, or for each output those of least error on --data [default: keep].
+    #[arg(long, value_name = "HOW", value_enum)]
+    pub threshold: Option<ThresholdFlag>,
     /// Show every size on the way.
     #[arg(long)]
     pub path: bool,
@@ -70,6 +73,15 @@ pub struct Compress {
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
+}
+
+/// Where the outputs are cut.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ThresholdFlag {
+    /// Where the model or the refit cuts them.
+    Keep,
+    /// Where the fewest rows of --data are wrong.
+    TrainError,
 }
 
 const EXAMPLES: &str = "\
@@ -95,22 +107,31 @@ impl Compress {
     /// Compresses, measures and writes the small model.
     pub fn run(mut self, session: &Session) -> Result<()> {
         self.settings.grid = self.path;
-        let inputs: Vec<&str> =
-            [Some(&self.model), self.data.as_ref(), self.test.as_ref()].into_iter().flatten().map(String::as_str).collect();
+        let inputs: Vec<&str> = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.settings.starts_from.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect();
         files::check_output(&self.output, &inputs)?;
-        let method = self.method.make(&self.settings, session.seed)?;
+        self.method.make(&self.settings, session.seed)?;
         self.check_flags()?;
         let (machine, kind) = input::model(&self.model)?;
+        self.settings.start_points = self.start_points(&machine, session)?;
+        let method = self.method.make(&self.settings, session.seed)?;
         let budget = self.budget(&machine)?;
         let rows = self.rows(&machine, session)?;
+        let stand_in = StandIn::of(&machine, rows.data.as_ref())?;
+        let (machine, rows) = match &stand_in {
+            None => (machine, rows),
+            Some(stand_in) => (stand_in.machine.clone(), self.standing_in(stand_in, &rows)?),
+        };
         let c = self.cost(&machine, kind, session)?;
         let scaled = self.candidates(&machine, &rows)?;
         let task = Task { machine: &machine, data: rows.data.as_ref(), candidates: scaled.as_ref() };
         let clock = Instant::now();
         let path = method.sparsify(&task, &budget, &session.watch())?;
         let Some(found) = path.last() else { return Err(Failure::Cancelled) };
-        let found = self.refined(found, &task, session)?;
-        let small = refit(&found, self.refit.unwrap_or(Refit::None), &task, c, &session.watch())?;
+        let small = self.fitted(found, &task, c, session)?;
         let seconds = clock.elapsed().as_secs_f64();
         if machine.calibration.is_some() {
             session.note(
@@ -136,8 +157,20 @@ impl Compress {
         if self.path {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
+        let small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
         model::save(&small, &self.output)?;
         session.answer(&answer)
+    }
+
+    /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
+    fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
+        if self.method.makes_vectors() || self.settings.refinement().is_some() || self.from_data {
+            return Err(Failure::usage(
+                "a precomputed kernel knows its values with the training rows alone: choose among the model's vectors with pursuit, l1, l0 or independent",
+            ));
+        }
+        let translated = |rows: &Option<Dataset>| rows.as_ref().map(|rows| stand_in.rows(rows)).transpose();
+        Ok(Rows { data: translated(&rows.data)?, test: translated(&rows.test)? })
     }
 
     fn check_flags(&self) -> Result<()> {
@@ -153,6 +186,9 @@ impl Compress {
         if refinement.objective != Objective::Weights && self.data.is_none() {
             return Err(Failure::usage("--refine=outputs and --refine=margins need rows; give them with --data"));
         }
+        if self.threshold == Some(ThresholdFlag::TrainError) && self.data.is_none() {
+            return Err(Failure::usage("--threshold train-error needs rows; give them with --data"));
+        }
         match (self.refit, &self.data) {
             (Some(how @ (Refit::Margin | Refit::Rsvm | Refit::Outputs)), None) => {
                 Err(Failure::usage(format!("--refit {} needs rows; give them with --data", how.name())))
@@ -166,6 +202,16 @@ impl Compress {
         match self.settings.refinement() {
             Some(how) if self.method.name != "refine" => Ok(refine(&machine, &how, task, &session.watch())?.machine),
             _ => Ok(machine),
+        }
+    }
+
+    /// The machine found, with all that is asked to be done with it afterwards.
+    fn fitted(&self, found: Machine, task: &Task, c: Option<f64>, session: &Session) -> Result<Machine> {
+        let moved = self.refined(found, task, session)?;
+        let small = refit(&moved, self.refit.unwrap_or(Refit::None), task, c, &session.watch())?;
+        match self.threshold {
+            Some(ThresholdFlag::TrainError) => Ok(least_error_offsets(&small, task)?),
+            Some(ThresholdFlag::Keep) | None => Ok(small),
         }
     }
 
@@ -186,6 +232,13 @@ impl Compress {
         let wanted = input::target_of(machine);
         let read = |path: &Option<String>| path.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose();
         Ok(Rows { data: read(&self.data)?, test: read(&self.test)? })
+    }
+
+    /// Rows that searches begin at, in the space of the machine's vectors.
+    fn start_points(&self, machine: &Machine, session: &Session) -> Result<Option<kernelet::data::Points>> {
+        let Some(path) = &self.settings.starts_from else { return Ok(None) };
+        let rows = self.input.rows_for(machine, path, input::target_of(machine), session)?;
+        Ok(Task { machine, data: Some(&rows), candidates: None }.scaled_rows()?)
     }
 
     fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<kernelet::data::Points>> {
@@ -239,14 +292,10 @@ impl Compress {
                 continue;
             }
             let Some(found) = path.machine(i) else { break };
-            let (small, residual) = match self.refit {
-                None | Some(Refit::None) if !moved => (found, known),
-                how => {
-                    let found = self.refined(found, task, session)?;
-                    let small = refit(&found, how.unwrap_or(Refit::None), task, c, &session.watch())?;
-                    let residual = residual(&task.machine.expansion, &small.expansion)?;
-                    (small, residual)
-                }
+            let small = self.fitted(found, task, c, session)?;
+            let residual = match self.refit {
+                None | Some(Refit::None) if !moved => known,
+                _ => residual(&task.machine.expansion, &small.expansion)?,
             };
             let (train_error, test_error) = (error_on(&small, rows.data.as_ref())?, error_on(&small, rows.test.as_ref())?);
             shown.push(Shown { vectors, residual, train_error, test_error });

@@ -55,12 +55,15 @@ struct Todo<'a> {
     material: &'a Material,
     method: &'a Method,
     split: usize,
+    /// Seed of what the learner draws, such as a basis.
+    seed: u64,
 }
 
 /// Runs an experiment on the sets in `directory`, with `splits` of each set where that is said.
 pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, session: &Session) -> Result<Outcome> {
     let mut experiment = experiment.clone();
-    let seed = experiment.description.seed.wrapping_add(session.seed).wrapping_mul(SEEDS_APART);
+    let own = experiment.description.seed.wrapping_add(session.seed);
+    let seed = own.wrapping_mul(SEEDS_APART);
     let materials = experiment.description.sets.iter().map(|set| Ok(set.material(directory, seed)?)).collect::<Result<Vec<_>>>()?;
     choose_widths(&mut experiment, &materials, session)?;
     let description = &experiment.description;
@@ -72,7 +75,7 @@ pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, ses
             session.note(format!("{}: {} has {}, not {wanted}", experiment.name, set.name, counted(splits, "split")));
         }
         for method in &description.methods {
-            todo.extend((0..splits).map(|split| Todo { set, material, method, split }));
+            todo.extend((0..splits).map(|split| Todo { set, material, method, split, seed: own }));
         }
     }
     session.detail(format!("{}: {}", experiment.name, counted(todo.len(), "cell")));
@@ -116,7 +119,7 @@ fn run_all(name: &str, todo: &[Todo], session: &Session) -> Result<Vec<Cell>> {
 
 impl Todo<'_> {
     fn run(&self, watch: &Watch) -> std::result::Result<Cell, String> {
-        let learner = self.set.learner(self.method)?;
+        let learner = self.set.learner(self.method, self.seed)?;
         let (train, test) = self.material.split(self.split);
         let clock = Instant::now();
         let fit = learner.learn(&train, watch).map_err(|error| error.to_string())?;

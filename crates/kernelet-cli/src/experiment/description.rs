@@ -253,10 +253,10 @@ impl Set {
         }
     }
 
-    /// The learner of a method with its settings for this set.
-    pub fn learner(&self, method: &Method) -> Result<Scaled, String> {
+    /// The learner of a method with its settings for this set, and a seed for what it draws.
+    pub fn learner(&self, method: &Method, seed: u64) -> Result<Scaled, String> {
         let settings = self.settings_for(method);
-        let learner: Box<dyn Learner> = method.choice()?.make(settings.kernel()?, &settings.flags()?);
+        let learner: Box<dyn Learner> = method.choice()?.make(settings.kernel()?, &settings.flags()?.seeded(seed));
         Ok(Scaled { how: HowToScale::Fitted(self.scaling()?), learner })
     }
 }
@@ -275,7 +275,9 @@ impl Settings {
         let bias = self.bias.as_deref().map(|name| Threshold::named(name, 1.0).ok_or(format!("there is no bias {name:?}")));
         let method = self.method.as_deref().map(|name| bases::named(name).ok_or(format!("there is no method {name:?} for a basis")));
         let pursuit = self.pursuit.as_ref().map(Pursuit::flags).transpose()?.unwrap_or_default();
-        let basis = bases::Flags { method: method.transpose()?, vectors: self.vectors, pursuit, ..Default::default() };
+        // A set may say how many vectors its bases have; a method without a basis is the full machine all the same.
+        let vectors = self.vectors.filter(|_| method.is_some());
+        let basis = bases::Flags { method: method.transpose()?, vectors, pursuit, ..Default::default() };
         if basis.method.is_some() && basis.vectors.is_none() && basis.pursuit.every.is_none() {
             return Err("a basis needs the number of its vectors".into());
         }
@@ -325,7 +327,28 @@ mod tests {
         let description = Description::parse(GOOD).unwrap();
         let settings = description.sets[0].settings_for(&description.methods[0]);
         assert_eq!((settings.gamma(), settings.c, settings.tolerance), (Ok(0.25), Some(3.0), Some(1e-4)));
-        assert!(description.generated() && description.sets[0].learner(&description.methods[0]).is_ok());
+        assert!(description.generated() && description.sets[0].learner(&description.methods[0], 0).is_ok());
+    }
+
+    #[test]
+    fn the_seed_reaches_what_a_learner_draws() {
+        let text = GOOD.replace("c = 3,", "c = 3, method = 'random', vectors = 4,");
+        let description = Description::parse(&text).unwrap();
+        let data = kernelet::data::banana(40, 1);
+        let vectors = |seed: u64| {
+            let learner = description.sets[0].learner(&description.methods[0], seed).unwrap();
+            learner.learn(&data, &kernelet::watch::Watch::none()).unwrap().machine.expansion.vectors
+        };
+        assert!(vectors(0) == vectors(0) && vectors(0) != vectors(1));
+    }
+
+    #[test]
+    fn vectors_of_a_set_are_for_its_bases_alone() {
+        let text = GOOD.replace("width = 4", "width = 4, vectors = 5");
+        let description = Description::parse(&text).unwrap();
+        let learner = description.sets[0].learner(&description.methods[0], 0).unwrap();
+        let data = kernelet::data::banana(60, 1);
+        assert!(learner.learn(&data, &kernelet::watch::Watch::none()).unwrap().machine.vectors() > 5);
     }
 
     #[test]

@@ -51,6 +51,26 @@ fn the_text_tells_the_basis_and_too_many_vectors_are_said_aloud() {
 }
 
 #[test]
+fn classes_share_the_vectors_of_a_basis_unless_asked_otherwise() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
+    let decisions = |flags: &[&str]| {
+        let basis = ["train", &data, "-o", &model, "--gamma", "2", "--method", "rpcholesky", "--vectors", "6"];
+        run(&[&basis[..], flags].concat()).succeeded();
+        run(&["predict", &model, &data, "--values", "decision"]).succeeded().out
+    };
+    let usual = decisions(&[]);
+    assert_eq!(usual, decisions(&["--multiclass", "shared"]));
+    assert_eq!(usual, decisions(&["--multiclass", "one-vs-rest"]));
+    let pairs = decisions(&["--multiclass", "one-vs-one"]);
+    assert!(usual != pairs);
+    // One class against all others allows only a small nu, so that nu-svc keeps its pairs.
+    let nu = |flags: &[&str]| decisions(&[&["--learner", "nu-svc", "--nu", "0.1"], flags].concat());
+    assert_eq!(nu(&[]), nu(&["--multiclass", "one-vs-one"]));
+    run(&["train", &data, "-o", &model, "--multiclass", "shared"]).failed(2, "say how many vectors it may have");
+}
+
+#[test]
 fn settings_are_searched_on_the_basis() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(60)), folder.path("m"));

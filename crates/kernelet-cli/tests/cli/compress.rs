@@ -49,6 +49,31 @@ fn coefficients_are_refitted_as_asked() {
 }
 
 #[test]
+fn offsets_are_kept_or_found_anew_after_any_method() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let data = folder.path("train.svm");
+    let (mut all_kept, mut all_tuned) = (0.0, 0.0);
+    for method in ["pursuit", "l1", "fixed-point"] {
+        let with = |threshold: &str| {
+            let flags = ["--method", method, "--vectors", "3", "--data", &data, "--threshold", threshold, "--path", "--json"];
+            run(&[&["compress", &model, "-o", &small][..], &flags].concat()).json()
+        };
+        let (kept, tuned) = (with("keep"), with("train-error"));
+        let error = |json: &serde_json::Value| json["train_error"].as_f64().unwrap();
+        assert!(error(&tuned) <= error(&kept), "{method}");
+        assert_eq!(tuned["residual"], kept["residual"], "{method}");
+        let of = |json: &serde_json::Value| json["path"].as_array().unwrap().iter().map(error).collect::<Vec<_>>();
+        assert!(of(&tuned).iter().zip(of(&kept)).all(|(tuned, kept)| *tuned <= kept), "{method}");
+        all_kept += of(&kept).iter().sum::<f64>();
+        all_tuned += of(&tuned).iter().sum::<f64>();
+    }
+    assert!(all_tuned < all_kept, "{all_tuned} {all_kept}");
+    run(&["compress", &model, "-o", &small, "--vectors", "3", "--threshold", "train-error"])
+        .failed(2, "--threshold train-error needs rows; give them with --data");
+}
+
+#[test]
 fn several_classes_share_their_vectors_or_have_their_own() {
     let folder = Folder::new();
     let (data, model, small) = (folder.file("a.csv", three_classes(120)), folder.path("m"), folder.path("s"));

@@ -85,3 +85,23 @@ fn vectors_are_drawn_as_images() {
     run(&["inspect", &model, "--images", "2x1"]).failed(2, "--output");
     run(&["inspect", &model, "--images", "2x1", "-o", &model]).failed(2, "would be read and overwritten");
 }
+
+#[test]
+fn searches_begin_at_the_rows_of_a_file() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let compress = |starts: &str, flags: &[&str]| {
+        run(&[&["compress", &model, "-o", &small, "--vectors", "2", "--starts-from", starts, "--json"], flags].concat())
+    };
+    for method in ["fixed-point", "gradient"] {
+        let data = folder.path("train.svm");
+        let json = compress(&data, &["--method", method]).json();
+        assert!(json["vectors"] == 2 && residual(&json) < 1.0, "{json}");
+        // One start, far from everything, finds less than the best of many.
+        let far = folder.file("far.svm", "+1 1:3 2:3\n");
+        let poor = compress(&far, &["--method", method]).json();
+        assert!(residual(&poor) >= residual(&json), "{poor} {json}");
+    }
+    compress("none.svm", &["--method", "fixed-point"]).failed(1, "none.svm");
+    compress(&model, &["--method", "pursuit"]).failed(2, "--starts-from is not used by pursuit, only by fixed-point, gradient");
+}

@@ -49,11 +49,22 @@ fn chunks_keep_the_budget() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     for method in ["pursuit", "l1", "l0"] {
+        let bounded = ["compress", &model, "-o", &small, "--method", method, "--max-residual", "0.2", "--chunk", "10", "--json"];
+        assert!(run(&bounded).json()["relative_residual"].as_f64().unwrap() <= 0.2, "{method}");
         let flags = ["compress", &model, "-o", &small, "--method", method, "--vectors", "6", "--chunk", "10", "--passes", "2", "--json"];
         let json = run(&flags).json();
         let vectors = json["vectors"].as_u64().unwrap();
         assert!((1..=6).contains(&vectors) && json["relative_residual"].as_f64().unwrap() < 1.0, "{json}");
     }
+}
+
+#[test]
+fn inverse_weights_go_with_chunks() {
+    let folder = Folder::new();
+    let (model, small) = (folder.model(), folder.path("small.model"));
+    let flags = ["--method", "l1", "--weights", "inverse", "--vectors", "6", "--chunk", "10", "--passes", "3", "--json"];
+    let json = run(&[&["compress", &model, "-o", &small][..], &flags].concat()).json();
+    assert!((1..=6).contains(&json["vectors"].as_u64().unwrap()), "{json}");
 }
 
 #[test]
@@ -69,4 +80,56 @@ fn flags_that_make_no_sense_are_wrong_usage() {
     compress(&["--vectors", "3", "--passes", "2"]).failed(2, "--chunk");
     compress(&["--vectors", "3", "--chunk", "0"]).failed(2, "chunk is 0, but must be at least 1");
     compress(&["--vectors", "3", "--chunk", "5", "--passes", "0"]).failed(2, "passes is 0, but must be at least 1");
+}
+
+#[test]
+fn a_precomputed_kernel_is_compressed_with_its_training_rows() {
+    let folder = Folder::new();
+    // Kernel values of points on a line, 1 / (1 + |x - x'|), with the class as the last column.
+    let at = |i: usize| (i as f64 * 0.7).sin() * 3.0 + i as f64 * 0.05;
+    let row = |i: usize| {
+        let values: Vec<String> = (0..50).map(|j| (-(at(i) - at(j)).powi(2)).exp().to_string()).collect();
+        format!("{},{}\n", values.join(","), if at(i).cos() > 0.0 { "near" } else { "far" })
+    };
+    let rows = |some: std::ops::Range<usize>| some.map(row).collect::<String>();
+    let (data, test) = (folder.file("gram.csv", rows(0..50)), folder.file("test.csv", rows(50..80)));
+    let (model, small) = (folder.path("m"), folder.path("s"));
+    let trained = run(&["train", &data, "-o", &model, "--kernel", "precomputed", "--c", "10", "--json"]).json();
+    assert!(trained["vectors"].as_u64().unwrap() > 8, "{trained}");
+    for method in ["pursuit", "l1", "l0"] {
+        let flags = ["--method", method, "--vectors", "8", "--data", &data, "--test", &test, "--refit", "margin", "--json"];
+        let json = run(&[&["compress", &model, "-o", &small][..], &flags].concat()).json();
+        assert!(json["vectors"].as_u64().unwrap() <= 8 && json["relative_residual"].as_f64().unwrap() < 1.0, "{json}");
+        assert!(json["test_error"].as_f64().unwrap() < 0.2, "{json}");
+        // What was saved reads kernel values, and predicts as was measured.
+        let error = run(&["evaluate", &small, &test, "--json"]).json()["error"].as_f64().unwrap();
+        assert!((error - json["test_error"].as_f64().unwrap()).abs() < 1e-12, "{error} {json}");
+    }
+    let fails = |flags: &[&str], code, words: &str| {
+        run(&[&["compress", &model, "-o", &small, "--vectors", "5"], flags].concat()).failed(code, words);
+    };
+    fails(&[], 1, "the 50 training rows in their order");
+    fails(&["--data", &test], 1, "the 50 training rows in their order");
+    fails(&["--data", &data, "--method", "gradient"], 2, "with the training rows alone");
+    fails(&["--data", &data, "--refine"], 2, "with the training rows alone");
+}
+
+#[test]
+fn images_are_smoothed_as_they_are_read() {
+    let folder = Folder::new();
+    let image = |i: usize| -> String { (0..12).map(|j| format!("{},", ((i * 12 + j) as f64 * 0.9).sin())).collect() };
+    let rows: String = (0..40).map(|i| format!("{}{}\n", image(i), i % 2)).collect();
+    let (data, model) = (folder.file("images.csv", rows), folder.path("m"));
+    let smooth = ["--smooth", "0.75", "--shape", "4x3"];
+    let vectors =
+        |flags: &[&str]| run(&[&["train", &data, "-o", &model, "--gamma", "0.1", "--json"], flags].concat()).json()["objective"].clone();
+    assert!(vectors(&smooth) != vectors(&[]));
+    vectors(&smooth);
+    // Prediction reads in blocks, evaluation at once: both smooth.
+    let with = run(&[&["predict", &model, &data, "--values", "decision"][..], &smooth].concat()).succeeded().out;
+    assert!(with != run(&["predict", &model, &data, "--values", "decision"]).succeeded().out);
+    run(&[&["evaluate", &model, &data][..], &smooth].concat()).succeeded();
+    run(&["train", &data, "-o", &model, "--smooth", "1", "--shape", "5x3"]).failed(1, "pixels of an image");
+    run(&["train", &data, "-o", &model, "--smooth", "1"]).failed(2, "--shape");
+    run(&["train", &data, "-o", &model, "--smooth", "-1", "--shape", "4x3"]).failed(2, "sigma is -1");
 }

@@ -17,11 +17,16 @@ pub enum Multiclass {
         /// Seed of the code's draw, where there are more than five classes.
         seed: u64,
     },
-    /// One against all others with one set of vectors for all, found with the machines; only with a budget of vectors.
+    /// One against all others with one set of vectors for all, found with the machines or chosen before; only with a budget of vectors.
     Shared,
 }
 
 impl Multiclass {
+    /// The problems of machines whose vectors are there already: sharing them leaves one against all others.
+    pub(crate) fn on_given_vectors(self) -> Self {
+        if self == Multiclass::Shared { Multiclass::OneVsRest } else { self }
+    }
+
     /// The form with this name; codes get the seed 0.
     pub fn named(name: &str) -> Option<Self> {
         match name {

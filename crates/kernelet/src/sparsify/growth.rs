@@ -123,6 +123,12 @@ impl<'a> Growth<'a> {
         Basis::of_points(kernel, points, self.chosen, self.factor.to_lower(m), coordinates, status)
     }
 
+    /// The coordinates of all candidates, one row for each, the factor of the chosen ones' matrix, and which they are.
+    pub fn into_coordinates(self) -> (Matrix, Factor, Vec<usize>) {
+        let (n, m) = (self.candidates(), self.chosen.len());
+        (Matrix::new(self.axes, m, n).unwrap_or_default().transposed(), self.factor, self.chosen)
+    }
+
     /// The factor of the chosen candidates' matrix.
     pub fn into_factor(self) -> (Factor, Vec<usize>) {
         (self.factor, self.chosen)

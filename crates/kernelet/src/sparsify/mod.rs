@@ -17,7 +17,9 @@ mod online;
 mod path;
 mod refit;
 pub mod select;
+mod stand_in;
 mod task;
+mod threshold;
 #[cfg(test)]
 pub(crate) mod toy;
 
@@ -26,7 +28,9 @@ pub use budget::Budget;
 pub use online::OnlineBasis;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
+pub use stand_in::StandIn;
 pub use task::{Task, residual, squared_norm};
+pub use threshold::least_error_offsets;
 
 use crate::{Result, watch::Watch};
 
@@ -38,4 +42,9 @@ pub trait Sparsifier: Send + Sync {
     fn check(&self) -> Result<()>;
     /// Machines of every size up to the budget. Cancelling returns the path so far.
     fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path>;
+    /// The same where the candidates are some of the vectors of a larger machine, in which `sizes` are their largest coefficients. Methods
+    /// that look at no coefficients do what they always do.
+    fn sparsify_part(&self, task: &Task, _sizes: &[f64], budget: &Budget, watch: &Watch) -> Result<Path> {
+        self.sparsify(task, budget, watch)
+    }
 }

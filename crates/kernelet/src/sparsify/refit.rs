@@ -11,7 +11,7 @@
 use super::{Task, task::inner_products};
 use crate::{
     Error, Result,
-    data::{Classes, Points},
+    data::{Classes, Dataset, Label, Points},
     frame::{Frame, JITTER},
     kernel::block::block,
     learn::{
@@ -121,6 +121,11 @@ fn labelled_rows(task: &Task) -> Result<(Points, Vec<usize>)> {
         return Err(Error::parameter("refit", "margin", "projection or outputs for a machine that does not tell classes apart"));
     }
     let Some(data) = task.data else { return Err(missing("margin", "rows with their classes")) };
+    Ok((rows, known_classes(&labels, data)?))
+}
+
+/// The classes of the rows as places in the machine's labels.
+pub(super) fn known_classes(labels: &[Label], data: &Dataset) -> Result<Vec<usize>> {
     let Classes { labels: own, codes } = data.classes()?;
     let place = |label| labels.iter().position(|l| l == label);
     let places: Vec<Option<usize>> = own.iter().map(place).collect();
@@ -128,7 +133,7 @@ fn labelled_rows(task: &Task) -> Result<(Points, Vec<usize>)> {
         places[code as usize]
             .ok_or_else(|| Error::data(format!("the data have the label {}, which the machine does not know", own[code as usize])))
     });
-    Ok((rows, known.collect::<Result<_>>()?))
+    known.collect()
 }
 
 /// A support vector machine on the given coordinates for each output.

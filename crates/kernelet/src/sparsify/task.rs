@@ -50,7 +50,8 @@ impl<'a> Task<'a> {
             return Err(Error::Unsupported {
                 method: "compression",
                 with: "a precomputed kernel, whose values between vectors are not in the model".into(),
-                instead: "train with a kernel that has a formula".into(),
+                instead: "compress the StandIn of the machine, which reads them from the training rows, or train with a kernel that has a formula"
+                    .into(),
             });
         }
         if expansion.coefficients.stored().values().iter().all(|v| *v == 0.0) {

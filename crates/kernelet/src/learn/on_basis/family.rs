@@ -48,7 +48,8 @@ impl FrameLearner for NuSvc {
     }
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
-        linear(&NuSvc { kernel: Kernel::Linear(Linear {}), ..self.clone() }, data, basis, watch)
+        let multiclass = self.multiclass.on_given_vectors();
+        linear(&NuSvc { kernel: Kernel::Linear(Linear {}), multiclass, ..self.clone() }, data, basis, watch)
     }
 }
 

@@ -30,7 +30,7 @@ impl FrameLearner for Svc {
         let weights = self.class_weights.of(classes)?;
         let codes: Vec<usize> = classes.codes.iter().map(|&code| code as usize).collect();
         let costs: Vec<f64> = codes.iter().enumerate().map(|(i, &class)| self.c * weights[class] * data.weight(i)).collect();
-        let decision = decision(&classes.labels, self.multiclass)?;
+        let decision = decision(&classes.labels, self.multiclass.on_given_vectors())?;
         let sides = Sides { decision: &decision, classes: &codes, costs: &costs };
         let machines = solve_outputs(&basis.coordinates, &sides, &MarginSettings::default(), watch);
         let facts = Facts {

@@ -46,7 +46,9 @@ fn projected_kernel(kernel: &Kernel, points: &crate::data::Points, vectors: &cra
 #[test]
 fn svm_approx_is_the_margin_refit_on_the_same_vectors() {
     let data = weighted(waveform3(150, 2));
-    for (multiclass, outputs) in [(Multiclass::OneVsOne, 3), (Multiclass::OneVsRest, 3), (Multiclass::OutputCodes { seed: 1 }, 3)] {
+    for (multiclass, outputs) in
+        [(Multiclass::OneVsOne, 3), (Multiclass::OneVsRest, 3), (Multiclass::Shared, 3), (Multiclass::OutputCodes { seed: 1 }, 3)]
+    {
         let class_weights = ClassWeights::Given(vec![(Label::new("1"), 3.0)]);
         let svc = Svc { kernel: Kernel::gaussian(0.05), c: 2.0, multiclass, class_weights, ..Svc::default() };
         for method in methods() {

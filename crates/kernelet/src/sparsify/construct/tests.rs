@@ -302,6 +302,22 @@ fn starts_may_be_clusters_or_given_points_and_threads_change_nothing() {
 }
 
 #[test]
+fn threads_change_no_bit_where_there_are_several_chunks_of_work() {
+    // More vectors than a chunk of kernel rows or of pulls has, so that threads do share the work.
+    let machine = toy::machine(Kernel::gaussian(0.5), 1100, 3);
+    for outputs in [Outputs::Joint, Outputs::Separate] {
+        let method = FixedPoint { starts: Starts { count: 4, ..Starts::default() }, outputs, ..FixedPoint::default() };
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let how = Refinement { max_steps: 5, ..Refinement::default() };
+            pool.install(|| refined(&run(&method, &machine, 3).last().unwrap(), &how, &machine).machine)
+        };
+        let one = with(1);
+        assert!(one == with(2) && one == with(7), "{outputs:?}");
+    }
+}
+
+#[test]
 fn a_cancelled_run_returns_the_work_so_far() {
     let machine = toy::machine(Kernel::gaussian(0.5), 40, 1);
     let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

@@ -90,7 +90,9 @@ pub(super) fn full_rank(task: &Task, rank: usize, tolerance: f64) -> Option<Stri
 pub(super) fn ordered(task: &Task, chosen: &[usize], status: Status, note: Option<String>, budget: &Budget, watch: &Watch) -> Result<Path> {
     let few = task.candidates().select(chosen);
     let inner = Task { candidates: Some(&few), ..*task };
-    let mut path = Pursuit::default().sparsify(&inner, budget, watch)?;
+    // What a run that was stopped has found is fitted all the same; its wish to stop would leave nothing.
+    let (watched, finishing) = (status != Status::Cancelled, Watch::none());
+    let mut path = Pursuit::default().sparsify(&inner, budget, if watched { watch } else { &finishing })?;
     path.chosen.iter_mut().for_each(|place| *place = chosen[*place]);
     path.status = path.status.worse(status);
     path.note = note;

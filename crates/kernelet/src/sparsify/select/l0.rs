@@ -20,7 +20,7 @@ use super::{
     lossless,
     scan::Scan,
     supports::Support,
-    whole::Whole,
+    whole::{Whole, own_sizes},
 };
 use crate::{Error, Result, linalg::Matrix, watch::Watch};
 
@@ -57,13 +57,23 @@ impl Sparsifier for L0 {
     }
 
     fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
+        self.on(task, own_sizes(task), budget, watch)
+    }
+
+    fn sparsify_part(&self, task: &Task, sizes: &[f64], budget: &Budget, watch: &Watch) -> Result<Path> {
+        self.on(task, Some(sizes.to_vec()), budget, watch)
+    }
+}
+
+impl L0 {
+    fn on(&self, task: &Task, sizes: Option<Vec<f64>>, budget: &Budget, watch: &Watch) -> Result<Path> {
         self.check()?;
         budget.check()?;
         task.check()?;
         if self.lossless {
-            return lossless::reduce(self, task, budget, watch);
+            return lossless::reduce(self, task, sizes, budget, watch);
         }
-        let whole = Whole::of(task, watch)?;
+        let whole = Whole { sizes, ..Whole::of(task, watch)? };
         // Other points have no coefficient to begin at.
         let weights: Vec<f64> = match &whole.sizes {
             Some(sizes) => sizes.iter().map(|size| 1.0 / size).collect(),
@@ -75,9 +85,7 @@ impl Sparsifier for L0 {
         };
         Ok(supports.into_path(task, whole.start, status))
     }
-}
 
-impl L0 {
     fn single(&self, whole: &Whole, weights: &[f64], budget: &Budget, watch: &Watch) -> (super::supports::Supports, crate::watch::Status) {
         let walk = Walk::new(&whole.gram, whole.values.row(0), Penalties::proportional(weights));
         let scan = Scan { first: walk.end(), start: whole.start, candidates: whole.gram.rows(), budget };

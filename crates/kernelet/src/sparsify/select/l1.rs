@@ -67,7 +67,18 @@ impl Sparsifier for L1 {
     fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
         budget.check()?;
         task.check()?;
-        let whole = Whole::of(task, watch)?;
+        self.on(Whole::of(task, watch)?, task, budget, watch)
+    }
+
+    fn sparsify_part(&self, task: &Task, sizes: &[f64], budget: &Budget, watch: &Watch) -> Result<Path> {
+        budget.check()?;
+        task.check()?;
+        self.on(Whole { sizes: Some(sizes.to_vec()), ..Whole::of(task, watch)? }, task, budget, watch)
+    }
+}
+
+impl L1 {
+    fn on(&self, whole: Whole, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
         let weights = self.weights.of(&whole)?;
         let (supports, status) = match whole.values.rows() {
             1 => walk(&whole, &weights, budget, watch),

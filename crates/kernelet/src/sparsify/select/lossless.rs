@@ -22,8 +22,8 @@ const ZERO: f64 = 1e-8;
 /// The most passes; some 20 are usual.
 const PASSES: usize = 200;
 
-/// The machine on the vectors that stay.
-pub(super) fn reduce(method: &L0, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
+/// The machine on the vectors that stay; `sizes` are the scales to begin with, where candidates have any.
+pub(super) fn reduce(method: &L0, task: &Task, sizes: Option<Vec<f64>>, budget: &Budget, watch: &Watch) -> Result<Path> {
     let expansion = &task.machine.expansion;
     check_definite(&expansion.kernel)?;
     let (growth, status) = pivots(task, method.tolerance, watch);
@@ -35,10 +35,7 @@ pub(super) fn reduce(method: &L0, task: &Task, budget: &Budget, watch: &Watch) -
     let basis = growth.into_basis(&expansion.kernel, task.candidates(), status);
     let mut target = inner_products(expansion, basis.frame.vectors())?.transposed();
     basis.frame.lower().solve_rows(target.values_mut());
-    let scales = match task.candidates {
-        Some(points) => vec![1.0; points.len()],
-        None => expansion.coefficients.to_dense().iter().map(|row| row.iter().fold(0.0, |a: f64, b| a.max(b.abs()))).collect(),
-    };
+    let scales = sizes.unwrap_or_else(|| vec![1.0; task.candidates().len()]);
     let (scales, status) = rescaled(&basis.coordinates, &target, scales, watch);
     let largest = scales.iter().copied().fold(0.0, f64::max);
     let stay: Vec<usize> = (0..scales.len()).filter(|&i| scales[i] > ZERO * largest).collect();

@@ -1,6 +1,7 @@
 //! Vectors taken from given points: out of a machine ([`Pursuit`], [`L1`], [`L0`], [`Independent`]), or as a basis before training.
 mod chunked;
 mod deflation;
+mod descent;
 mod fisher_criterion;
 #[cfg(test)]
 mod fisher_oracle;

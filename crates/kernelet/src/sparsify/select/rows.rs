@@ -2,12 +2,14 @@
 //!
 //! `min sum_k |w_k - sum_i b_ik Phi(x_i)|^2 + lambda sum_i c_i max_k |b_ik|` [Weston2004 (5)]. With `r_ik = <w_k - w'_k, Phi(x_i)>`, a vector
 //! that is not used has `2 sum_k |r_ik| <= lambda c_i`. So the problem is solved on few candidates, those that break this bound join, and it is
-//! solved again.
+//! solved again, from where it stood. Row by row that takes some tens to hundreds of sweeps where the kernel matrix is good-natured; where
+//! it is not, an interior-point method takes over.
 //!
-//! Cost: for each penalty one or two interior-point runs of about 50 q m^3 on the m candidates in question, and n m q for the bounds.
+//! Cost: for each penalty some sweeps of q m^2 on the m candidates in question, or one or two interior-point runs of about 50 q m^3, and
+//! n m q for the bounds.
 use super::{
     super::Budget,
-    interior,
+    descent, interior,
     scan::Scan,
     supports::{Support, Supports},
     whole::Whole,
@@ -31,14 +33,21 @@ pub(super) struct Solution {
     pub unexplained: Vec<f64>,
 }
 
+impl Solution {
+    /// No vectors at all.
+    fn nothing(whole: &Whole) -> Solution {
+        Solution { used: vec![], coefficients: Matrix::zeros(whole.values.rows(), 0), unexplained: sums(&whole.values) }
+    }
+}
+
 /// The supports at falling penalties; with more than one pass, weights are turned to `1 / sum_k |b_ik|` after each.
 /// [Weston2004 (Algorithm 3.5)]
 pub(super) fn scan(whole: &Whole, weights: &[f64], passes: usize, budget: &Budget, watch: &Watch) -> (Supports, Status) {
-    let nothing = Solution { used: vec![], coefficients: Matrix::zeros(whole.values.rows(), 0), unexplained: sums(&whole.values) };
+    let nothing = Solution::nothing(whole);
     let first = nothing.unexplained.iter().zip(weights).map(|(sum, weight)| sum / weight).fold(0.0, f64::max);
     let mut last = (first, nothing);
     let mut at = |penalty: f64| {
-        let solution = solve(whole, &scaled(weights, penalty), &expected(&last.1, weights, penalty));
+        let solution = solve(whole, &scaled(weights, penalty), &last.1, &expected(&last.1, weights, penalty));
         if penalty < last.0 {
             last = (penalty, solution.clone());
         }
@@ -77,14 +86,16 @@ fn sums(rows: &Matrix) -> Vec<f64> {
     sums
 }
 
-/// The minimum over all candidates whose penalty is finite, begun on those expected to be used.
-pub(super) fn solve(whole: &Whole, penalties: &[f64], expected: &[usize]) -> Solution {
-    let mut tried = expected.to_vec();
+/// The minimum over all candidates whose penalty is finite, begun at a solution and on those expected to be used, of which the first are
+/// those of that solution.
+pub(super) fn solve(whole: &Whole, penalties: &[f64], start: &Solution, expected: &[usize]) -> Solution {
+    let (mut tried, mut b) = (expected.to_vec(), start.coefficients.clone());
     loop {
         let all: Vec<f64> = tried.iter().map(|&i| penalties[i]).collect();
         let gram = Matrix::from_fn(tried.len(), tried.len(), |a, b| whole.gram.at(tried[a], tried[b]));
         let values = Matrix::from_fn(whole.values.rows(), tried.len(), |k, a| whole.values.at(k, tried[a]));
-        let b = if tried.is_empty() { values } else { interior::solve(&gram, &values, &all) };
+        let before = widened(&b, tried.len());
+        b = descent::solve(&gram, &values, &all, before).unwrap_or_else(|| interior::solve(&gram, &values, &all));
         let mut unexplained = rows_times(&b, &columns(whole, &tried));
         unexplained.values_mut().iter_mut().zip(whole.values.values()).for_each(|(r, v)| *r = v - *r);
         let unexplained = sums(&unexplained);
@@ -97,6 +108,11 @@ pub(super) fn solve(whole: &Whole, penalties: &[f64], expected: &[usize]) -> Sol
         }
         tried.extend(broken);
     }
+}
+
+/// The coefficients with zeros for candidates that have none yet.
+fn widened(b: &Matrix, candidates: usize) -> Matrix {
+    Matrix::from_fn(b.rows(), candidates, |k, a| if a < b.cols() { b.at(k, a) } else { 0.0 })
 }
 
 /// The columns of the kernel matrix for some candidates: n x m.
@@ -118,7 +134,7 @@ fn reweighted(whole: &Whole, mut solution: Solution, penalty: f64, passes: usize
         let mut penalties = vec![f64::INFINITY; whole.gram.rows()];
         let scales = sums(&solution.coefficients);
         solution.used.iter().zip(&scales).for_each(|(&i, scale)| penalties[i] = penalty / scale);
-        let next = solve(whole, &penalties, &solution.used);
+        let next = solve(whole, &penalties, &solution, &solution.used);
         let settled = next.used.len() == solution.used.len();
         solution = next;
         if settled {
@@ -176,7 +192,7 @@ mod tests {
         let first = sum.iter().copied().fold(0.0, f64::max);
         for part in [0.8, 0.3, 0.05, 0.005] {
             let penalty = part * first;
-            let solution = solve(&whole, &[penalty; 40], &[]);
+            let solution = solve(&whole, &[penalty; 40], &Solution::nothing(&whole), &[]);
             let r = {
                 let mut r = rows_times(&solution.coefficients, &columns(&whole, &solution.used));
                 r.values_mut().iter_mut().zip(whole.values.values()).for_each(|(r, v)| *r = v - *r);
@@ -246,7 +262,7 @@ mod tests {
         let first = sums(&whole.values).iter().copied().fold(0.0, f64::max);
         for part in [0.5, 0.1, 0.01] {
             let want = generic(&whole, part * first);
-            let solution = solve(&whole, &[part * first; 25], &[]);
+            let solution = solve(&whole, &[part * first; 25], &Solution::nothing(&whole), &[]);
             let mut have = vec![0.0; 75];
             for (a, &i) in solution.used.iter().enumerate() {
                 (0..3).for_each(|k| have[k * 25 + i] = solution.coefficients.at(k, a));

@@ -13,7 +13,7 @@ pub(super) struct Whole {
     pub values: Matrix,
     /// `sum_k ||w_k||^2`.
     pub start: f64,
-    /// `max_k |alpha_ik|` of the candidates, where these are the machine's vectors.
+    /// `max_k |alpha_ik|` of the candidates, where these are vectors of a machine.
     pub sizes: Option<Vec<f64>>,
 }
 
@@ -30,12 +30,21 @@ impl Whole {
                 "the terms of the machine cancel one another: its outputs are constant, and one needs no vectors for that",
             ));
         }
-        let largest = |row: &[f64]| row.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
         Ok(Whole {
             gram: symmetric(&expansion.kernel, candidates),
             values: inner_products(expansion, candidates)?.transposed(),
             start,
-            sizes: task.candidates.is_none().then(|| expansion.coefficients.to_dense().iter().map(largest).collect()),
+            sizes: own_sizes(task),
         })
     }
+}
+
+/// `max_k |alpha_ik|` of the candidates, where these are the machine's vectors.
+pub(super) fn own_sizes(task: &Task) -> Option<Vec<f64>> {
+    task.candidates.is_none().then(|| sizes_of(&task.machine.expansion.coefficients.to_dense()))
+}
+
+/// The largest of each row, signs left out.
+pub(super) fn sizes_of(coefficients: &Matrix) -> Vec<f64> {
+    coefficients.iter().map(|row| row.iter().fold(0.0, |a: f64, b| a.max(b.abs()))).collect()
 }
