@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use kernelet::{
     kernel::Kernel,
     learn::Multiclass,
-    sparsify::direct::{DirectLoss, Growth, Init, Margin, Search},
+    sparsify::direct::{DirectLoss, Growth, Init, Margin, Search, Sharing},
 };
 
 use crate::{
@@ -38,6 +38,9 @@ pub struct DirectFlags {
     /// Megabytes for the rows in coordinates of the vectors; what does not fit is computed again, which takes longer (margin) [default: 2048].
     #[arg(long, value_name = "MB")]
     pub memory: Option<usize>,
+    /// How many vectors each class has of its own; experiments alone say so.
+    #[arg(skip)]
+    pub parts: Option<Vec<usize>>,
 }
 
 /// How the number of vectors grows.
@@ -99,7 +102,11 @@ impl DirectFlags {
                 _ => DirectLoss::SquaredHinge,
             },
             class_weights: settings.class_weight.clone().unwrap_or_default(),
-            own_vectors: settings.multiclass == Some(Multiclass::OneVsRest),
+            sharing: match (&self.parts, settings.multiclass) {
+                (Some(parts), _) => Sharing::Parts(parts.clone()),
+                (None, Some(Multiclass::OneVsRest)) => Sharing::Own,
+                _ => Sharing::All,
+            },
             search: self.search(settings, vectors),
             ..usual
         }

@@ -80,7 +80,8 @@ pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, ses
     }
     session.detail(format!("{}: {}", experiment.name, counted(todo.len(), "cell")));
     let cells = run_all(&experiment.name, &todo, session)?;
-    if let Some(cell) = cells.iter().find(|cell| cell.status != Status::Converged) {
+    let ended = |cell: &&Cell| !matches!(cell.status, Status::Converged | Status::IterationLimit);
+    if let Some(cell) = cells.iter().find(ended) {
         session.note(format!("{}: not all machines converged, the first on {}, split {}", experiment.name, cell.set, cell.split));
     }
     Ok(Outcome::new(&experiment, wanted, cells))
@@ -119,8 +120,8 @@ fn run_all(name: &str, todo: &[Todo], session: &Session) -> Result<Vec<Cell>> {
 
 impl Todo<'_> {
     fn run(&self, watch: &Watch) -> std::result::Result<Cell, String> {
-        let learner = self.set.learner(self.method, self.seed)?;
         let (train, test) = self.material.split(self.split);
+        let learner = self.set.learner_for(self.method, &train, self.seed, watch)?;
         let clock = Instant::now();
         let fit = learner.learn(&train, watch).map_err(|error| error.to_string())?;
         let error = fit.machine.score(&test).map_err(|error| error.to_string())?.loss();

@@ -1,17 +1,20 @@
 //! What an experiment is: sets, methods, their settings, and what the paper printed. Written in TOML.
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use kernelet::{
-    data::{Generator, Scaling, Target, read::Wanted},
+    data::{Dataset, Generator, Scaling, Target, read::Wanted},
     evaluate::Threshold,
     kernel::Kernel,
-    learn::{HowToScale, Learner, Penalty, Scaled},
+    learn::{HowToScale, Learner, Multiclass, Penalty, Scaled},
+    watch::Watch,
 };
 use serde::Deserialize;
 
 use super::pursuit::{Pursuit, Widths};
 use crate::{
     bases,
+    direct::{DirectFlags, InitFlag, LossFlag},
     learners::{self, Choice, LEARNERS},
 };
 
@@ -129,6 +132,16 @@ pub struct Settings {
     pub method: Option<String>,
     /// Vectors of the basis; not looked at by methods without one.
     pub vectors: Option<usize>,
+    /// The same as a part of the vectors that svc has on the same rows with the same kernel and cost.
+    pub fraction: Option<f64>,
+    /// How several classes become two-class problems.
+    pub multiclass: Option<String>,
+    /// What an error costs in direct training.
+    pub loss: Option<String>,
+    /// Where its vectors start.
+    pub init: Option<String>,
+    /// Steps of its vectors.
+    pub iterations: Option<usize>,
     /// Settings of fisher-pursuit.
     pub pursuit: Option<Pursuit>,
 }
@@ -249,15 +262,42 @@ impl Set {
             bias: first.bias.clone().or(second.bias.clone()),
             method: first.method.clone().or(second.method.clone()),
             vectors: first.vectors.or(second.vectors),
+            fraction: first.fraction.or(second.fraction),
+            multiclass: first.multiclass.clone().or(second.multiclass.clone()),
+            loss: first.loss.clone().or(second.loss.clone()),
+            init: first.init.clone().or(second.init.clone()),
+            iterations: first.iterations.or(second.iterations),
             pursuit: first.pursuit.clone().or(second.pursuit.clone()),
         }
     }
 
     /// The learner of a method with its settings for this set, and a seed for what it draws.
     pub fn learner(&self, method: &Method, seed: u64) -> Result<Scaled, String> {
+        self.make(method.choice()?, &self.settings_for(method), None, seed)
+    }
+
+    /// The same for training rows: where the method has a part of the full machine's vectors, that machine is trained first.
+    pub fn learner_for(&self, method: &Method, train: &Dataset, seed: u64, watch: &Watch) -> Result<Scaled, String> {
         let settings = self.settings_for(method);
-        let learner: Box<dyn Learner> = method.choice()?.make(settings.kernel()?, &settings.flags()?.seeded(seed));
-        Ok(Scaled { how: HowToScale::Fitted(self.scaling()?), learner })
+        let Some(fraction) = settings.fraction else { return self.learner(method, seed) };
+        let full = Settings { method: None, vectors: None, fraction: None, ..settings.clone() };
+        let svc = self.make(&LEARNERS[0], &full, None, seed)?;
+        let machine = svc.learn(train, watch).map_err(|error| error.to_string())?.machine;
+        let part = |count: usize| ((fraction * count as f64).round() as usize).max(1);
+        let coefficients = machine.expansion.coefficients.to_dense();
+        let own = |k: usize| part(coefficients.iter().filter(|row| row[k] != 0.0).count());
+        let parts = match settings.multiclass.as_deref() {
+            Some("one-vs-rest") if machine.outputs() > 1 => Some((0..machine.outputs()).map(own).collect()),
+            _ => None,
+        };
+        let vectors = Some(parts.as_ref().map_or(part(machine.vectors()), |parts: &Vec<usize>| parts.iter().sum()));
+        self.make(method.choice()?, &Settings { vectors, ..settings }, parts, seed)
+    }
+
+    fn make(&self, choice: &Choice, settings: &Settings, parts: Option<Vec<usize>>, seed: u64) -> Result<Scaled, String> {
+        let mut flags = settings.flags()?.seeded(seed);
+        flags.direct.parts = parts;
+        Ok(Scaled { how: HowToScale::Fitted(self.scaling()?), learner: choice.make(settings.kernel()?, &flags) })
     }
 }
 
@@ -278,11 +318,23 @@ impl Settings {
         // A set may say how many vectors its bases have; a method without a basis is the full machine all the same.
         let vectors = self.vectors.filter(|_| method.is_some());
         let basis = bases::Flags { method: method.transpose()?, vectors, pursuit, ..Default::default() };
-        if basis.method.is_some() && basis.vectors.is_none() && basis.pursuit.every.is_none() {
+        if basis.method.is_some() && basis.vectors.is_none() && basis.pursuit.every.is_none() && self.fraction.is_none() {
             return Err("a basis needs the number of its vectors".into());
         }
+        if self.fraction.is_some_and(|part| !(part > 0.0 && part <= 1.0)) {
+            return Err("a fraction must be above 0 and at most 1".into());
+        }
+        let multiclass = self.multiclass.as_deref().map(|name| Multiclass::named(name).ok_or(format!("there is no multiclass {name:?}")));
+        let direct = DirectFlags {
+            loss: self.loss.as_deref().map(|name| LossFlag::from_str(name, false)).transpose()?,
+            init: self.init.as_deref().map(|name| InitFlag::from_str(name, false)).transpose()?,
+            iterations: self.iterations,
+            ..Default::default()
+        };
         Ok(learners::Settings {
             basis,
+            direct,
+            multiclass: multiclass.transpose()?,
             c: self.c,
             tolerance: self.tolerance,
             lambda: self.lambda,
@@ -369,6 +421,8 @@ mod tests {
             ("{ width = 4 }", "{ width = 4, penalty = 'all' }", "set a: there is no penalty \"all\""),
             ("{ width = 4 }", "{ width = 4, bias = 'mean' }", "set a: there is no bias \"mean\""),
             ("{ width = 4 }", "{ width = 4, method = 'grid', vectors = 3 }", "set a: there is no method \"grid\" for a basis"),
+            ("{ width = 4 }", "{ width = 4, method = 'margin', fraction = 2 }", "set a: a fraction must be above 0"),
+            ("{ width = 4 }", "{ width = 4, loss = 'cubic' }", "set a: invalid variant: cubic"),
             ("{ width = 4 }", "{ width = 4, method = 'random' }", "set a: a basis needs the number of its vectors"),
             ("gamma = 2, c", "c", ""),
         ];

@@ -37,6 +37,18 @@ pub enum DirectLoss {
     SquaredHinge,
 }
 
+/// Who has which of the vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Sharing {
+    /// All classes all of them.
+    #[default]
+    All,
+    /// Each class as many of its own as any other.
+    Own,
+    /// Each class so many of its own.
+    Parts(Vec<usize>),
+}
+
 /// Sparse large-margin classification.
 #[derive(Clone, Debug)]
 pub struct Margin {
@@ -48,8 +60,8 @@ pub struct Margin {
     pub loss: DirectLoss,
     /// Factors of C for each class.
     pub class_weights: ClassWeights,
-    /// True where each class has its own part of the vectors, as in the paper, instead of all sharing all of them.
-    pub own_vectors: bool,
+    /// Who has which of the vectors, where there are several classes.
+    pub sharing: Sharing,
     /// How vectors are searched for; its steps are those with the squared hinge.
     pub search: Search,
     /// Steps with the hinge afterwards.
@@ -63,7 +75,7 @@ impl Default for Margin {
             c: 1.0,
             loss: DirectLoss::SquaredHinge,
             class_weights: ClassWeights::Equal,
-            own_vectors: false,
+            sharing: Sharing::All,
             search: Search::default(),
             hinge_iterations: 60,
         }
@@ -82,9 +94,9 @@ impl Learner for Margin {
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         let rows = self.rows(data)?;
-        match self.own_vectors && rows.signs.cols() > 1 {
-            true => own::learn(&rows, watch),
-            false => self.search.learn(&self.kernel, &rows, watch),
+        match self.parts(rows.signs.cols())? {
+            Some(parts) => own::learn(&rows, &parts, watch),
+            None => self.search.learn(&self.kernel, &rows, watch),
         }
     }
 
@@ -96,14 +108,29 @@ impl Learner for Margin {
 
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         let rows = self.rows(data)?;
-        match self.own_vectors && rows.signs.cols() > 1 {
-            true => Ok(vec![own::learn(&rows, watch)?]),
-            false => self.search.learn_path(&self.kernel, &rows, watch),
+        match self.parts(rows.signs.cols())? {
+            Some(parts) => Ok(vec![own::learn(&rows, &parts, watch)?]),
+            None => self.search.learn_path(&self.kernel, &rows, watch),
         }
     }
 }
 
 impl Margin {
+    /// How many vectors each of `outputs` machines has of its own; none where they share.
+    fn parts(&self, outputs: usize) -> Result<Option<Vec<usize>>> {
+        let vectors = self.search.vectors;
+        let parts = match &self.sharing {
+            Sharing::All => return Ok(None),
+            _ if outputs == 1 => return Ok(None),
+            Sharing::Own => (0..outputs).map(|k| vectors * (k + 1) / outputs - vectors * k / outputs).collect(),
+            Sharing::Parts(parts) => parts.clone(),
+        };
+        if parts.len() != outputs || parts.contains(&0) {
+            return Err(Error::parameter("vectors", vectors, format!("at least {outputs}, one for each class")));
+        }
+        Ok(Some(parts))
+    }
+
     fn rows<'a>(&'a self, data: &'a Dataset) -> Result<Rows<'a>> {
         self.check()?;
         let classes = check_classes(data)?;
@@ -325,7 +352,7 @@ mod tests {
     fn with_vectors_of_their_own_each_class_has_its_part_of_them() {
         let (train, test) = (waveform3(300, 1), waveform3(1000, 2));
         let search = Search { vectors: 8, iterations: 40, ..Search::default() };
-        let learner = Margin { kernel: Kernel::gaussian(0.02), own_vectors: true, search, ..Margin::default() };
+        let learner = Margin { kernel: Kernel::gaussian(0.02), sharing: Sharing::Own, search, ..Margin::default() };
         let fit = learner.learn(&train, &Watch::none()).unwrap();
         assert_eq!((fit.machine.vectors(), fit.machine.outputs()), (8, 3));
         let Coefficients::Dense(coefficients) = &fit.machine.expansion.coefficients else { panic!() };

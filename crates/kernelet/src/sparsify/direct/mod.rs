@@ -15,5 +15,5 @@ mod search;
 mod squared_hinge;
 
 pub use init::Init;
-pub use margin::{DirectLoss, Margin};
+pub use margin::{DirectLoss, Margin, Sharing};
 pub use search::{Growth, Search};

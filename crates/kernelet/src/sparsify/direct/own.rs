@@ -1,29 +1,25 @@
 //! One machine for each class against all others, each with vectors of its own, as in Wu2006 (section 5.6).
 //!
-//! The vectors are dealt out evenly. A row costs as many kernel evaluations as with shared vectors; but each class sees its own part of
+//! A row costs as many kernel evaluations as with shared vectors; but each class sees its own part of
 //! the vectors only, which is why sharing is the default.
 use super::margin::{Margin, Rows};
 use crate::{
-    Error, Result,
+    Result,
     learn::{Fit, Report},
     linalg::Matrix,
     machine::{Coefficients, Expansion, Machine},
     watch::{Status, Watch},
 };
 
-/// Trains the machines one after another and joins them.
-pub(super) fn learn(rows: &Rows, watch: &Watch) -> Result<Fit> {
-    let (learner, classes) = (rows.learner, rows.signs.cols());
-    if learner.search.vectors < classes {
-        return Err(Error::parameter("vectors", learner.search.vectors, format!("at least {classes}, one for each class")));
-    }
+/// Trains the machines one after another, each with its part of the vectors, and joins them.
+pub(super) fn learn(rows: &Rows, parts: &[usize], watch: &Watch) -> Result<Fit> {
     let mut fits: Vec<Fit> = vec![];
-    for k in 0..classes {
-        let mut part = learner.clone();
-        part.search.vectors = learner.search.vectors * (k + 1) / classes - learner.search.vectors * k / classes;
+    for (k, &vectors) in parts.iter().enumerate() {
+        let mut part = rows.learner.clone();
+        part.search.vectors = vectors;
         fits.push(part.search.learn(&part.kernel, &rows.of_class(k, &part), watch)?);
     }
-    join(rows, learner, &fits)
+    join(rows, rows.learner, &fits)
 }
 
 fn join(rows: &Rows, learner: &Margin, fits: &[Fit]) -> Result<Fit> {
