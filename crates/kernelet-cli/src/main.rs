@@ -10,6 +10,7 @@ mod input;
 mod kernels;
 mod layout;
 mod learners;
+mod losses;
 mod pictures;
 mod progress;
 mod scaling;

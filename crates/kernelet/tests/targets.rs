@@ -5,6 +5,8 @@
 mod cases;
 #[path = "targets/gcc.rs"]
 mod gcc;
+#[path = "targets/onnx.rs"]
+mod onnx;
 
 use kernelet::{machine::Machine, model::json};
 

@@ -8,6 +8,7 @@ mod file;
 pub mod json;
 pub mod libsvm;
 pub mod native;
+pub mod onnx;
 pub mod range;
 mod target;
 

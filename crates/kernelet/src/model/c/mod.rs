@@ -76,12 +76,21 @@ pub fn to_code(machine: &Machine, options: &Options, header_name: &str) -> Resul
 /// Writes `FILE.c` and `FILE.h` beside it, each whole or not at all. `path` must end in `.c`.
 pub fn save(machine: &Machine, options: &Options, path: impl AsRef<Path>) -> Result<Size> {
     let path = path.as_ref();
-    let header = header_path(path)?;
-    let name = header.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let code = to_code(machine, options, &name)?;
-    write_atomically(path, |writer| writer.write_all(code.source.as_bytes()))?;
-    write_atomically(&header, |writer| writer.write_all(code.header.as_bytes()))?;
+    let code = to_code(machine, options, &header_name(path)?)?;
+    write(&code, path)?;
     Ok(code.size)
+}
+
+/// Writes code that was made for this path.
+pub fn write(code: &Code, path: impl AsRef<Path>) -> Result<()> {
+    let path = path.as_ref();
+    write_atomically(path, |writer| writer.write_all(code.source.as_bytes()))?;
+    write_atomically(header_path(path)?, |writer| writer.write_all(code.header.as_bytes()))
+}
+
+/// The name under which a source includes its header.
+pub fn header_name(source: &Path) -> Result<String> {
+    Ok(header_path(source)?.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default())
 }
 
 /// Where the header of a source goes: beside it, with the ending `.h`.
