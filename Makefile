@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo bench bench-peers bench-predict bench-rvm bench-pca doc
+.PHONY: help test lint demo check-targets bench bench-export bench-peers bench-predict bench-rvm bench-pca doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,24 @@ bench-pca: ## kernel PCA beside scikit-learn's, one thread each
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn
 	target/peers-venv/bin/python benches/peers/pca.py $(if $(REPEAT),--repeat $(REPEAT))
+
+check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; what cannot be installed is left out
+	test -d target/peers-venv || python3 -m venv target/peers-venv || true
+	for package in numpy onnxruntime libsvm-official; do \
+		target/peers-venv/bin/pip install --quiet "$$package" || echo "$$package could not be installed; what needs it is left out"; \
+	done
+	cargo test --quiet -p kernelet --test targets --test model_files
+	cargo test --quiet -p kernelet-cli --test cli deploy -- --nocapture
+	! target/peers-venv/bin/python -c "import numpy, onnxruntime" || \
+		target/peers-venv/bin/python crates/kernelet/tests/targets/check_with_onnxruntime.py
+	! target/peers-venv/bin/python -c "import libsvm" || \
+		target/peers-venv/bin/python crates/kernelet/tests/models/check_with_libsvm.py target/tmp/written-for-libsvm
+
+bench-export: ## time, size and agreement of exported machines, and the ONNX graph beside skl2onnx's SVM node
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
+	target/peers-venv/bin/python benches/peers/export.py $(if $(REPEAT),--repeat $(REPEAT))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

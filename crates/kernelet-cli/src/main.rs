@@ -11,6 +11,7 @@ mod input;
 mod kernels;
 mod layout;
 mod learners;
+mod losses;
 mod pictures;
 mod progress;
 mod scaling;

@@ -1,16 +1,18 @@
 //! `kernelet export`: a machine in another format.
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use kernelet::{
-    machine::{Calibration, Machine},
-    model::{libsvm, range::Range},
+    machine::Machine,
+    model::{Precision, c, json, libsvm, onnx, range::Range, write_atomically},
 };
 use serde::Serialize;
 
 use crate::{
     failure::{Failure, Result},
     files, input,
+    layout::{count, counted},
+    losses,
     session::{Answer, Session},
 };
 
@@ -18,57 +20,144 @@ use crate::{
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Export {
-    /// The model: native or LIBSVM text.
+    /// The model: native, LIBSVM text or JSON.
     pub model: String,
-    /// The file to write.
+    /// The file to write; for c its name ends in .c, and the header goes beside it.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The format: libsvm (model text) or range (the scaling alone, as svm-scale has it).
-    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    /// The format.
+    #[arg(long, value_name = "FORMAT", value_enum)]
     pub to: To,
+    /// Precision of the numbers in onnx and c: f64 (or double), f32 (or float) [default: f64; f32 for SVM nodes].
+    #[arg(long, value_name = "P", value_parser = precision)]
+    pub precision: Option<Precision>,
+    /// What an ONNX graph is made of [default: operators].
+    #[arg(long, value_name = "STYLE", value_enum)]
+    pub onnx_style: Option<Style>,
+    /// What all names in C begin with [default: the name of the file].
+    #[arg(long, value_name = "NAME")]
+    pub name: Option<String>,
 }
 
 const EXAMPLES: &str = "\
 Examples:
+  kernelet export digits.model -o digits.onnx --to onnx --precision f32
+  kernelet export digits.model -o digits.onnx --to onnx --onnx-style svm
+  kernelet export digits.model -o digits.c --to c --precision f32      writes digits.c and digits.h
   kernelet export digits.model -o digits.libsvm --to libsvm
+  kernelet export digits.model -o digits.json --to json
   kernelet export digits.model -o digits.range --to range
 
-LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r.";
+What the format has no place for is said before it is lost; what would change predictions is refused and nothing is written.
+LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r. docs/deploy.md works through each format.";
 
 /// The formats a machine can leave in.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum To {
+    /// A graph for onnxruntime and others.
+    Onnx,
+    /// C99 source and header.
+    C,
     /// LIBSVM model text.
     Libsvm,
+    /// Plain JSON, for people and scripts.
+    Json,
     /// The scaling alone, as svm-scale has it.
     Range,
 }
 
-fn format(name: &str) -> std::result::Result<To, String> {
+/// What an ONNX graph is made of.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Plain operators: every machine, either precision.
+    Operators,
+    /// SVMClassifier and SVMRegressor of ai.onnx.ml: single precision, no probabilities.
+    Svm,
+}
+
+fn precision(name: &str) -> std::result::Result<Precision, String> {
     match name {
-        "libsvm" => Ok(To::Libsvm),
-        "range" => Ok(To::Range),
-        "onnx" | "c" | "json" => Err(format!("{name} is not there yet; there are libsvm and range")),
-        _ => Err("there are libsvm and range".into()),
+        "f32" | "float" => Ok(Precision::F32),
+        "f64" | "double" => Ok(Precision::F64),
+        _ => Err("there are f64 (double) and f32 (float)".into()),
     }
 }
 
 impl Export {
-    /// Reads the model and writes it in the other format.
+    /// Reads the model, says what will be lost, and writes it in the other format.
     pub fn run(self, session: &Session) -> Result<()> {
+        self.check_flags()?;
         files::check_output(&self.output, &[&self.model])?;
         let (machine, _) = input::model(&self.model)?;
-        let files = match self.to {
-            To::Range => write_range(&machine, &self.output).map(|()| vec![self.output.clone()]),
-            To::Libsvm => {
-                if matches!(machine.calibration, Some(Calibration::NormalClasses(_))) {
-                    session.note("LIBSVM's format has no place for normal distributions of the classes; the probabilities are left out");
-                }
-                write_libsvm(machine, &self.output)
-            }
+        let lost = losses::of(&machine, self.to, self.precision(), self.style());
+        let tell = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
+        let mut exported = match self.to {
+            To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to, &self.output)),
+            To::Json => self.write_json(&machine),
+            To::Libsvm => write_libsvm(machine, &self.output, tell),
+            To::C => self.write_c(&machine, tell),
+            To::Onnx => self.write_onnx(&machine, tell),
         }?;
-        session.answer(&Exported { to: self.to, files: files.iter().map(|file| file.display().to_string()).collect() })
+        exported.lost = lost;
+        exported.talk(session);
+        session.answer(&exported)
+    }
+
+    fn precision(&self) -> Precision {
+        let nodes = self.style() == onnx::Style::Svm;
+        self.precision.unwrap_or(if nodes { Precision::F32 } else { Precision::F64 })
+    }
+
+    fn style(&self) -> onnx::Style {
+        match self.onnx_style {
+            Some(Style::Svm) => onnx::Style::Svm,
+            Some(Style::Operators) | None => onnx::Style::Operators,
+        }
+    }
+
+    /// A flag that the format does not have is a mistake.
+    fn check_flags(&self) -> Result<()> {
+        let only = |flag: &str, formats: &str| Err(Failure::usage(format!("{flag} goes with --to {formats}")));
+        if self.precision.is_some() && !matches!(self.to, To::C | To::Onnx) {
+            return only("--precision", "c or onnx");
+        }
+        if self.onnx_style.is_some() && self.to != To::Onnx {
+            return only("--onnx-style", "onnx");
+        }
+        if self.name.is_some() && self.to != To::C {
+            return only("--name", "c");
+        }
+        Ok(())
+    }
+
+    fn write_json(&self, machine: &Machine) -> Result<Exported> {
+        json::save(machine, &self.output)?;
+        Ok(Exported::new(self.to, &self.output))
+    }
+
+    fn write_c(&self, machine: &Machine, tell: impl Fn()) -> Result<Exported> {
+        let header = c::header_path(&self.output)?;
+        files::check_output(&header, &[&self.model])?;
+        let options = c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() };
+        let code = c::to_code(machine, &options, &c::header_name(&self.output)?)?;
+        tell();
+        c::write(&code, &self.output)?;
+        let mut exported = Exported::new(self.to, &self.output);
+        exported.files.push(header.display().to_string());
+        exported.evaluations_per_row = Some(machine.vectors());
+        (exported.constant_bytes, exported.stack_bytes) = (Some(code.size.constants), Some(code.size.stack));
+        Ok(exported)
+    }
+
+    fn write_onnx(&self, machine: &Machine, tell: impl Fn()) -> Result<Exported> {
+        let options = onnx::Options { precision: self.precision(), style: self.style() };
+        let file = onnx::to_bytes(machine, &options)?;
+        tell();
+        write_atomically(&self.output, |writer| writer.write_all(&file.bytes))?;
+        let mut exported = Exported::new(self.to, &self.output);
+        (exported.evaluations_per_row, exported.opset) = (Some(file.evaluations), Some(onnx::OPSET));
+        Ok(exported)
     }
 }
 
@@ -78,20 +167,20 @@ fn write_range(machine: &Machine, output: &Path) -> Result<()> {
 }
 
 /// The model text, and beside it the range file where the machine scales its rows.
-fn write_libsvm(mut machine: Machine, output: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = vec![];
-    if machine.scale.is_some() {
+fn write_libsvm(mut machine: Machine, output: &Path, tell: impl Fn()) -> Result<Exported> {
+    let mut exported = Exported::new(To::Libsvm, output);
+    let scale = machine.scale.take();
+    libsvm::to_text(&machine)?;
+    tell();
+    if scale.is_some() {
         let mut name = output.as_os_str().to_owned();
         name.push(".range");
-        let without_scale = Machine { scale: None, ..machine.clone() };
-        libsvm::to_text(&without_scale)?;
-        write_range(&machine, Path::new(&name))?;
-        files.push(name.into());
-        machine = without_scale;
+        write_range(&Machine { scale, ..machine.clone() }, Path::new(&name))?;
+        exported.files.push(Path::new(&name).display().to_string());
     }
     libsvm::save(&machine, output)?;
-    files.insert(0, output.to_path_buf());
-    Ok(files)
+    (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.vectors()));
+    Ok(exported)
 }
 
 /// What was written.
@@ -99,6 +188,45 @@ fn write_libsvm(mut machine: Machine, output: &Path) -> Result<Vec<PathBuf>> {
 struct Exported {
     to: To,
     files: Vec<String>,
+    lost: Vec<String>,
+    /// Kernel evaluations that a row costs where the file is used.
+    evaluations_per_row: Option<usize>,
+    constant_bytes: Option<usize>,
+    stack_bytes: Option<usize>,
+    opset: Option<i64>,
+    #[serde(skip)]
+    shared_vectors: Option<usize>,
+}
+
+impl Exported {
+    fn new(to: To, output: &Path) -> Self {
+        Exported {
+            to,
+            files: vec![output.display().to_string()],
+            lost: vec![],
+            evaluations_per_row: None,
+            constant_bytes: None,
+            stack_bytes: None,
+            opset: None,
+            shared_vectors: None,
+        }
+    }
+
+    /// What a row costs there, and what the code takes.
+    fn talk(&self, session: &Session) {
+        if let Some(evaluations) = self.evaluations_per_row {
+            let copies = self.shared_vectors.filter(|&vectors| vectors < evaluations);
+            let copies =
+                copies.map_or(String::new(), |vectors| format!("; {} shared by several classes cost copies", counted(vectors, "vector")));
+            session.note(format!("a row costs {} there{copies}", counted(evaluations, "kernel evaluation")));
+        }
+        if let (Some(constants), Some(stack)) = (self.constant_bytes, self.stack_bytes) {
+            session.note(format!("flash: {} bytes of constants, and the code; RAM: {} bytes of stack", count(constants), count(stack)));
+        }
+        if let Some(opset) = self.opset {
+            session.note(format!("the graph needs operator set {opset}; its input is row"));
+        }
+    }
 }
 
 impl Answer for Exported {

@@ -3,7 +3,7 @@ mod completions;
 mod compress;
 mod demo;
 mod evaluate;
-mod export;
+pub mod export;
 mod inspect;
 mod predict;
 mod reproduce;

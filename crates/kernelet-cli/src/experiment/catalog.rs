@@ -14,8 +14,8 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("franc2003-table1-svm", include_str!("../../../../experiments/franc2003-table1-svm.toml")),
     ("generated-svm", include_str!("../../../../experiments/generated-svm.toml")),
     ("ida-svm", include_str!("../../../../experiments/ida-svm.toml")),
-    ("wu2006-table1-slmc", include_str!("../../../../experiments/wu2006-table1-slmc.toml")),
     ("wu2006-table1-rvm", include_str!("../../../../experiments/wu2006-table1-rvm.toml")),
+    ("wu2006-table1-slmc", include_str!("../../../../experiments/wu2006-table1-slmc.toml")),
     ("wu2006-table1-svm", include_str!("../../../../experiments/wu2006-table1-svm.toml")),
     ("wu2006-usps", include_str!("../../../../experiments/wu2006-usps.toml")),
 ];

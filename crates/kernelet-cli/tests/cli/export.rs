@@ -40,3 +40,80 @@ fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
     run(&["export", &model, "-o", &model, "--to", "range"]).failed(2, "would be read and overwritten");
     assert_eq!(folder.names(), ["a.csv", "m", "m.model", "train.svm"]);
 }
+
+#[test]
+fn every_format_is_written_and_json_returns() {
+    let folder = Folder::new();
+    let (model, data) = (folder.model(), folder.path("train.svm"));
+    for to in ["onnx", "c", "json", "libsvm"] {
+        let out = folder.path(&format!("m.{to}"));
+        let json = run(&["export", &model, "-o", &out, "--to", to, "--json"]).json();
+        assert_eq!((&json["to"], &json["files"][0]), (&serde_json::json!(to), &serde_json::json!(out)));
+        assert!(fs::metadata(&out).unwrap().len() > 100);
+    }
+    assert!(fs::read_to_string(folder.path("m.h")).unwrap().contains("long m_predict(const m_real *row);"));
+    let decisions = |model: &str| run(&["predict", model, &data, "--values", "decision"]).succeeded().out;
+    assert_eq!(decisions(&folder.path("m.json")), decisions(&model));
+    assert_eq!(run(&["inspect", &folder.path("m.json"), "--json"]).json()["source"], "json");
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
+    run(&["train", &data, "-o", &model, "--probability", "sigmoid", "--folds", "3"]).succeeded();
+    let lost = |to: &str, flags: &[&str]| {
+        let out = folder.path(&format!("x.{to}"));
+        let arguments = [&["export", &model, "-o", &out, "--to", to, "--json"], flags].concat();
+        let ran = run(&arguments).succeeded();
+        let json = ran.json();
+        let list: Vec<String> = json["lost"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_string()).collect();
+        assert!(list.iter().all(|loss| ran.err.contains(&format!("lost in this format: {loss}"))), "{}", ran.err);
+        list.join("; ")
+    };
+    assert_eq!(lost("onnx", &[]), "");
+    assert_eq!(lost("json", &[]), "");
+    assert!(lost("onnx", &["--precision", "f32"]).starts_with("double precision"));
+    let nodes = lost("onnx", &["--onnx-style", "svm"]);
+    assert!(nodes.contains("double precision") && nodes.contains("the probabilities"), "{nodes}");
+    assert!(lost("c", &[]).starts_with("the names of the features"));
+    assert_eq!(lost("c", &["--precision", "float"]).matches("double precision").count(), 1);
+}
+
+#[test]
+fn a_size_and_the_evaluations_of_the_target_are_told() {
+    let folder = Folder::new();
+    let (data, model, small) = (folder.path("n.csv"), folder.path("m"), folder.path("s"));
+    fs::write(&data, three_classes(90).replace("inner", "1").replace("middle", "2").replace("outer", "3")).unwrap();
+    run(&["train", &data, "-o", &model, "--gamma", "1"]).succeeded();
+    run(&["compress", &model, "-o", &small, "--vectors", "7"]).succeeded();
+    let ran = run(&["export", &small, "-o", &folder.path("s.libsvm"), "--to", "libsvm", "--json"]);
+    // Each of the seven stands there as a vector of the first class and of the second.
+    assert_eq!(ran.json()["evaluations_per_row"], 14);
+    assert!(ran.err.contains("a row costs 14 kernel evaluations there; 7 vectors shared by several classes cost copies"), "{}", ran.err);
+    let ran = run(&["export", &small, "-o", &folder.path("s.c"), "--to", "c", "--precision", "f32", "--json"]);
+    // 7 x 2 features, 7 x 3 coefficients, 3 offsets of 4 bytes; 3 labels of 4.
+    assert_eq!((&ran.json()["evaluations_per_row"], &ran.json()["constant_bytes"]), (&7.into(), &(4 * (14 + 21 + 3) + 12).into()));
+    assert!(ran.err.contains("flash: 164 bytes of constants, and the code; RAM: "), "{}", ran.err);
+}
+
+#[test]
+fn what_cannot_be_said_there_is_refused_and_nothing_is_written() {
+    let folder = Folder::new();
+    let data = folder.file("a.csv", three_classes(30).replace("inner", "in side"));
+    let model = folder.path("m");
+    run(&["train", &data, "-o", &model, "--kernel", "matern32"]).succeeded();
+    let export = |out: &str, flags: &[&str]| run(&[&["export", &model, "-o", &folder.path(out), "--to"], flags].concat());
+    export("x.c", &["c"]).failed(2, "C source does not work with the label \"in side\"");
+    export("x.txt", &["c"]).failed(2, "a name that ends in .c");
+    export("x.c", &["c", "--name", "1a"]).failed(2, "letters, digits and _");
+    export("none/x.onnx", &["onnx"]).failed(1, "does not exist");
+    export("x.onnx", &["onnx", "--onnx-style", "svm"]).failed(2, "the matern32 kernel in an SVM node");
+    export("x.onnx", &["onnx", "--onnx-style", "svm", "--precision", "f64"]).failed(2, "they hold single precision only");
+    export("x.json", &["json", "--precision", "f32"]).failed(2, "--precision goes with --to c or onnx");
+    export("x.c", &["c", "--onnx-style", "svm"]).failed(2, "--onnx-style goes with --to onnx");
+    export("x.onnx", &["onnx", "--name", "a"]).failed(2, "--name goes with --to c");
+    export("x.onnx", &["onnx", "--precision", "f16"]).failed(2, "there are f64 (double) and f32 (float)");
+    export("x.xml", &["xml"]).failed(2, "possible values: onnx, c, libsvm, json, range");
+    assert_eq!(folder.names(), ["a.csv", "m"]);
+}

@@ -60,7 +60,7 @@ fn the_libsvm_format_takes_the_machine_without_its_probabilities() {
     let folder = Folder::new();
     let (data, model, out) = (folder.file("a.svm", two_classes(60)), folder.path("m"), folder.path("m.libsvm"));
     run(&["train", &data, "-o", &model, "--learner", "fisher", "--gamma", "0.5"]).succeeded();
-    assert!(run(&["export", &model, "-o", &out, "--to", "libsvm"]).succeeded().err.contains("the probabilities are left out"));
+    assert!(run(&["export", &model, "-o", &out, "--to", "libsvm"]).succeeded().err.contains("lost in this format: the probabilities"));
     let labels = |model: &str| run(&["predict", model, &data]).succeeded().out.replace('+', "");
     assert_eq!(labels(&model), labels(&out));
 }

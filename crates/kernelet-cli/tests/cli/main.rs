@@ -8,6 +8,7 @@ mod basis;
 mod compress;
 mod construct;
 mod demo;
+mod deploy;
 mod direct;
 mod evaluate;
 mod export;

@@ -64,16 +64,6 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
 }
 
 #[test]
-fn what_is_to_come_is_said_to_be_missing() {
-    let folder = Folder::new();
-    let model = folder.model();
-    for to in ["onnx", "c", "json"] {
-        run(&["export", &model, "-o", &folder.path("x"), "--to", to]).failed(2, &format!("{to} is not there yet"));
-    }
-    assert!(!folder.names().contains(&"x".to_string()));
-}
-
-#[test]
 fn one_thread_and_three_give_the_same_model_to_the_bit() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(300));

@@ -1,30 +1,37 @@
-//! How does a machine leave and return? The native format, LIBSVM's text, scaling in `svm-scale` range files.
+//! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source
+//! and ONNX graphs.
 //!
 //! [`load`] tells the formats apart by content, whatever the file is called; [`save`] writes the native one, which loses nothing.
 mod arrays;
+pub mod c;
 mod file;
+pub mod json;
 pub mod libsvm;
 pub mod native;
+pub mod onnx;
 pub mod range;
+mod target;
 
 pub use file::{check_writable, write_atomically};
+pub use target::Precision;
 
 use std::{fs, path::Path};
 
 use crate::{Error, Result, machine::Machine};
 
-/// The machine in a file, native or LIBSVM text.
+/// The machine in a file: native, LIBSVM text or JSON.
 pub fn load(path: impl AsRef<Path>) -> Result<Machine> {
     let path = path.as_ref();
     let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
     load_bytes(&bytes, &path.display().to_string())
 }
 
-/// The machine in the content of a file, native or LIBSVM text; `origin` names the file in errors.
+/// The machine in the content of a file: native, LIBSVM text or JSON; `origin` names the file in errors.
 pub fn load_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
     match Kind::of(bytes) {
         Some(Kind::Native) => native::from_bytes(bytes, origin),
         Some(Kind::Libsvm) => libsvm::from_bytes(bytes, origin),
+        Some(Kind::Json) => json::from_bytes(bytes, origin),
         None => {
             let reason = if bytes.is_empty() { "the file is empty" } else { "this is neither a kernelet model nor a LIBSVM model" };
             Err(Error::format(origin, None, None, reason))
@@ -39,6 +46,8 @@ pub enum Kind {
     Native,
     /// LIBSVM model text.
     Libsvm,
+    /// Plain JSON.
+    Json,
 }
 
 impl Kind {
@@ -47,15 +56,17 @@ impl Kind {
         match bytes {
             _ if arrays::Arrays::recognise(bytes) => Some(Kind::Native),
             _ if libsvm::recognise(bytes) => Some(Kind::Libsvm),
+            _ if json::recognise(bytes) => Some(Kind::Json),
             _ => None,
         }
     }
 
-    /// `native` or `libsvm`.
+    /// `native`, `libsvm` or `json`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Native => "native",
             Kind::Libsvm => "libsvm",
+            Kind::Json => "json",
         }
     }
 }

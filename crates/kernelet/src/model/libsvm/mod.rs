@@ -12,7 +12,8 @@ mod vectors;
 mod write;
 
 pub use read::from_bytes;
-pub use write::to_text;
+pub(super) use write::repeated;
+pub use write::{evaluations, to_text};
 
 use std::path::Path;
 

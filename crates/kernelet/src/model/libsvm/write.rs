@@ -51,6 +51,12 @@ pub fn to_text(machine: &Machine) -> Result<String> {
     Ok(text)
 }
 
+/// The vectors that stand in the file: as many kernel evaluations does a row cost where the file is used. Vectors that several classes
+/// share are written once for each, so that there can be more of them than the machine has.
+pub fn evaluations(machine: &Machine) -> Result<usize> {
+    Ok(Layout::of(machine)?.rows.len())
+}
+
 fn unsupported(with: impl Into<String>, instead: impl Into<String>) -> Error {
     Error::Unsupported { method: "LIBSVM's model format", with: with.into(), instead: instead.into() }
 }
@@ -85,7 +91,10 @@ impl Layout {
                         let counts = pairwise.starts.windows(2).map(|w| w[1] - w[0]).collect();
                         Ok(Layout { svm_type, classes: labels.len(), labels, counts, rows: rows(stored, 0..stored.rows()) })
                     }
-                    Coefficients::Dense(dense) => Ok(repeated(svm_type, labels, dense)),
+                    Coefficients::Dense(dense) => {
+                        let (counts, rows) = repeated(dense, labels.len());
+                        Ok(Layout { svm_type, classes: labels.len(), labels, counts, rows })
+                    }
                 }
             }
             Decision::Largest { .. } => {
@@ -112,8 +121,8 @@ fn by_sign(svm_type: &'static str, labels: Vec<i32>, coefficients: &Matrix) -> L
 }
 
 /// Several classes with a coefficient of every vector for every pair: as a vector of class a it serves the pairs (a, b) with b > a.
-fn repeated(svm_type: &'static str, labels: Vec<i32>, dense: &Matrix) -> Layout {
-    let classes = labels.len();
+/// The vectors of each class, and the rows with their coefficients.
+pub(in crate::model) fn repeated(dense: &Matrix, classes: usize) -> (Vec<usize>, Vec<(usize, Vec<f64>)>) {
     let pairs: Vec<(usize, usize)> = Pairwise::pairs(classes).collect();
     let (mut counts, mut rows) = (vec![0; classes], vec![]);
     for class in 0..classes {
@@ -128,7 +137,7 @@ fn repeated(svm_type: &'static str, labels: Vec<i32>, dense: &Matrix) -> Layout 
             }
         }
     }
-    Layout { svm_type, classes, labels, counts, rows }
+    (counts, rows)
 }
 
 fn whole_numbers<'a>(labels: impl IntoIterator<Item = &'a Label>) -> Result<Vec<i32>> {
@@ -285,6 +294,7 @@ mod tests {
         let shared = machine(Decision::Votes { labels: labels(&["3", "1", "2"]) }, coefficients);
         let back = from_bytes(to_text(&shared).unwrap().as_bytes(), "m").unwrap();
         assert_eq!((back.vectors(), &back.decision, &back.offsets), (5, &shared.decision, &shared.offsets));
+        assert_eq!((evaluations(&shared).unwrap(), evaluations(&back).unwrap(), evaluations(&binary()).unwrap()), (5, 5, 3));
         let outputs = |machine: &Machine, x: &[f64]| -> Vec<f64> {
             let (vectors, coefficients) = (machine.expansion.vectors.to_dense(), machine.expansion.coefficients.to_dense());
             let output = |k| (0..machine.vectors()).map(|j| coefficients.at(j, k) * machine.expansion.kernel.eval(vectors.row(j), x)).sum();

@@ -1,0 +1,91 @@
+//! The examples of docs/deploy.md, run as a reader would run them.
+//!
+//! Blocks ```` ```LANGUAGE NAME ```` become files; blocks ```` ```sh ```` are run by bash in one folder, in order; a block ```` ```text ````
+//! after one must be what it printed. A word after `sh` names a tool without which the block is left out with a message.
+use std::{fs, path::Path, process::Command};
+
+use crate::program::Folder;
+
+/// A fenced block: the words of its first line, and its content.
+struct Block {
+    words: Vec<String>,
+    content: String,
+}
+
+fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks: Vec<Block> = vec![];
+    let mut open = false;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), open) {
+            (Some(words), false) => {
+                blocks.push(Block { words: words.split_whitespace().map(String::from).collect(), content: String::new() })
+            }
+            (None, true) => blocks.last_mut().unwrap().content += &format!("{line}\n"),
+            _ => {}
+        }
+        open ^= line.starts_with("```");
+    }
+    blocks
+}
+
+/// The Python of the peers where there is one, else that of the system.
+fn python() -> String {
+    let peers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers-venv/bin/python");
+    match (std::env::var("KERNELET_PYTHON"), peers.exists()) {
+        (Ok(python), _) => python,
+        (Err(_), true) => peers.to_str().unwrap().into(),
+        (Err(_), false) => "python3".into(),
+    }
+}
+
+fn there_is(tool: &str) -> bool {
+    let mut command = match tool {
+        "onnxruntime" => Command::new(python()),
+        tool => Command::new(tool),
+    };
+    match tool {
+        "onnxruntime" => command.args(["-c", "import onnxruntime"]),
+        _ => command.arg("--version"),
+    };
+    command.output().is_ok_and(|output| tool != "onnxruntime" || output.status.success())
+}
+
+fn run(folder: &Folder, script: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_kernelet")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let script = format!("set -e\npython() {{ '{}' \"$@\"; }}\n{script}", python());
+    let output = Command::new("bash").args(["-c", &script]).current_dir(folder.path(".")).env("PATH", path).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(output.status.success(), "{script}\n{}{}", text(&output.stdout), text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn the_examples_of_deploy_run_and_print_what_stands_there() {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md")).unwrap();
+    if !there_is("bash") {
+        println!("bash is not installed: the examples of docs/deploy.md are not run");
+        return;
+    }
+    let folder = Folder::new();
+    let (mut printed, mut ran) = (None, 0);
+    for block in blocks(&text) {
+        let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
+        match words[..] {
+            ["sh", ref tools @ ..] => {
+                let missing: Vec<&str> = tools.iter().copied().filter(|tool| !there_is(tool)).collect();
+                printed = missing.is_empty().then(|| run(&folder, &block.content));
+                ran += usize::from(missing.is_empty());
+                missing.iter().for_each(|tool| println!("{tool} is not installed: an example of docs/deploy.md is left out"));
+            }
+            ["text"] => {
+                if let Some(printed) = printed.take() {
+                    assert_eq!(printed, block.content);
+                }
+            }
+            [_, name] => drop(folder.file(name, &block.content)),
+            _ => {}
+        }
+    }
+    assert!(ran >= 4, "{ran}");
+}

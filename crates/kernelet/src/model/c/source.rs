@@ -1,0 +1,184 @@
+//! The two files, put together from their parts.
+use super::{
+    super::target::{Tells, rule},
+    Code, Options, Parts, Size, calibrate, decide,
+    kernel::{self, needs_exp, needs_sqrt},
+    numbers::Arrays,
+    self_test,
+};
+use crate::machine::{Coefficients, Decision};
+
+/// The header and the source.
+pub(super) fn assemble(parts: &Parts, options: &Options, header_name: &str) -> Code {
+    let mut arrays = Arrays::new(parts.precision);
+    machine_arrays(parts, &mut arrays);
+    let decide = decide::source(parts, &mut arrays);
+    let calibrate = calibrate::source(parts, &mut arrays);
+    let size = Size { constants: arrays.bytes, stack: stack(parts) };
+    let head = head(parts, size);
+    let functions = [mathematics(parts), outputs(parts), decide, calibrate, self_test::source(parts)];
+    let functions: Vec<String> = functions.into_iter().filter(|text| !text.is_empty()).collect();
+    let source = format!("{head}#include \"{header_name}\"\n\n{}\n{}", arrays.text, functions.join("\n"));
+    Code { header: named(&header(parts, &head), &options.name), source: named(&source, &options.name), size }
+}
+
+/// `@` and `$` written out.
+fn named(text: &str, name: &str) -> String {
+    text.replace('@', &format!("{name}_")).replace('$', &format!("{}_", name.to_ascii_uppercase()))
+}
+
+fn head(parts: &Parts, size: Size) -> String {
+    let machine = parts.machine;
+    format!(
+        "/* Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}.\n * In {}: {} bytes of constants, at most {} bytes \
+         of arrays on the stack, no other memory.\n */\n",
+        env!("CARGO_PKG_VERSION"),
+        machine.expansion.kernel.name(),
+        machine.vectors(),
+        machine.dim(),
+        machine.outputs(),
+        rule(&machine.decision),
+        parts.real(),
+        size.constants,
+        size.stack,
+    )
+}
+
+fn header(parts: &Parts, head: &str) -> String {
+    let machine = parts.machine;
+    let counts = match parts.labels {
+        Some(_) => format!("#define $CLASSES {}\n", machine.decision.labels().len()),
+        None => format!("#define $VALUES {}\n", machine.outputs() - usize::from(machine.decision == Decision::Ratio)),
+    };
+    format!(
+        "{head}#ifndef $H\n#define $H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n#define $FEATURES {}\n#define $OUTPUTS {}\n{counts}\n\
+         typedef {} @real;\n\n/* The $OUTPUTS outputs of a row of $FEATURES numbers, as they were measured. */\n\
+         void @outputs(const @real *row, @real *outputs);\n\n{}{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        machine.dim(),
+        machine.outputs(),
+        parts.real(),
+        decide::header(parts),
+        calibrate::header(parts),
+    )
+}
+
+fn machine_arrays(parts: &Parts, arrays: &mut Arrays) {
+    let machine = parts.machine;
+    if let Some(scale) = &machine.scale {
+        if let Some(shift) = &scale.shift {
+            arrays.list("shift", "$FEATURES", shift);
+        }
+        arrays.list("factor", "$FEATURES", &scale.factor);
+    }
+    arrays.list("offsets", "$OUTPUTS", &machine.offsets);
+    if let Some(weights) = &parts.weights {
+        arrays.matrix("weights", "$OUTPUTS", "$FEATURES", weights);
+    }
+    let count = parts.vectors.rows();
+    if count == 0 {
+        return;
+    }
+    let count = count.to_string();
+    let stored = machine.expansion.coefficients.stored();
+    if let Coefficients::Pairwise(pairwise) = &machine.expansion.coefficients {
+        let starts: Vec<i64> = pairwise.starts.iter().map(|&start| start as i64).collect();
+        arrays.whole("int", 4, "starts", "$CLASSES + 1", &starts);
+    }
+    arrays.matrix("coefficients", &count, &stored.cols().to_string(), stored);
+    arrays.matrix("vectors", &count, "$FEATURES", &parts.vectors);
+}
+
+/// exp, the square root and the kernel, where they are asked for.
+fn mathematics(parts: &Parts) -> String {
+    let (kernel, evaluated) = (&parts.machine.expansion.kernel, parts.vectors.rows() > 0);
+    let mut texts = vec![];
+    if evaluated && needs_exp(kernel) || calibrate::needs_exp(&parts.tells) {
+        texts.push(kernel::exp(parts.precision));
+    }
+    if evaluated && needs_sqrt(kernel) || matches!(parts.tells, Tells::Deviations(_)) {
+        texts.push(kernel::sqrt(parts.precision));
+    }
+    if evaluated {
+        texts.push(kernel::kernel(kernel, parts.precision));
+    }
+    texts.join("\n")
+}
+
+/// Lines that make `x` the row as the kernel sees it.
+pub(super) fn scaled_row(parts: &Parts) -> String {
+    match &parts.machine.scale {
+        None => "    const @real *x = row;\n".into(),
+        Some(scale) => {
+            let value = if scale.shift.is_some() { "(row[i] - @shift[i])" } else { "row[i]" };
+            format!("    @real x[$FEATURES];\n    for (int i = 0; i < $FEATURES; i++) {{\n        x[i] = {value} * @factor[i];\n    }}\n")
+        }
+    }
+}
+
+/// `@outputs`.
+fn outputs(parts: &Parts) -> String {
+    let sum = match (&parts.weights, &parts.machine.expansion.coefficients) {
+        (Some(_), _) => WEIGHTS,
+        _ if parts.vectors.rows() == 0 => "",
+        (None, Coefficients::Dense(_)) => DENSE,
+        (None, Coefficients::Pairwise(_)) => PAIRWISE,
+    };
+    let row = if sum.is_empty() { "    (void)row;\n".into() } else { scaled_row(parts) };
+    let sum = sum.replace("VECTORS", &parts.vectors.rows().to_string());
+    format!(
+        "void @outputs(const @real *row, @real *outputs)\n{{\n{row}    for (int k = 0; k < $OUTPUTS; k++) {{\n        outputs[k] = @offsets[k];\n    \
+         }}\n{sum}}}\n"
+    )
+}
+
+const WEIGHTS: &str = "    for (int k = 0; k < $OUTPUTS; k++) {
+        @real sum = 0;
+        for (int i = 0; i < $FEATURES; i++) {
+            sum += @weights[k][i] * x[i];
+        }
+        outputs[k] += sum;
+    }
+";
+
+const DENSE: &str = "    for (int j = 0; j < VECTORS; j++) {
+        const @real value = @kernel(x, @vectors[j]);
+        for (int k = 0; k < $OUTPUTS; k++) {
+            outputs[k] += @coefficients[j][k] * value;
+        }
+    }
+";
+
+/// Vectors of class c speak in the pairs of c with every other class.
+const PAIRWISE: &str = "    for (int c = 0; c < $CLASSES; c++) {
+        for (int j = @starts[c]; j < @starts[c + 1]; j++) {
+            const @real value = @kernel(x, @vectors[j]);
+            int k = c - 1;
+            for (int other = 0; other < c; other++) {
+                outputs[k] += @coefficients[j][other] * value;
+                k += $CLASSES - 2 - other;
+            }
+            k = c * (2 * $CLASSES - c - 1) / 2;
+            for (int other = c + 1; other < $CLASSES; other++) {
+                outputs[k++] += @coefficients[j][other - 1] * value;
+            }
+        }
+    }
+";
+
+/// Bytes of arrays on the stack in the deepest call.
+fn stack(parts: &Parts) -> usize {
+    let (machine, real) = (parts.machine, parts.precision.bytes());
+    let (outputs, classes) = (machine.outputs(), machine.decision.labels().len());
+    let row = if machine.scale.is_some() { machine.dim() } else { 0 };
+    let held = if parts.labels.is_some() || machine.decision == Decision::Ratio { outputs } else { 0 };
+    let predict = (row + held) * real;
+    let class =
+        held * real + if matches!(machine.decision, Decision::Votes { .. } | Decision::Codes { .. }) { classes * real.max(4) } else { 0 };
+    let tells = match &parts.tells {
+        Tells::Probabilities(_) if matches!(machine.decision, Decision::Votes { .. }) => (outputs + classes * classes + classes) * real,
+        Tells::Probabilities(_) => outputs * real,
+        Tells::Deviations(posteriors) => (row + calibrate::most_places(posteriors)) * real,
+        _ => 0,
+    };
+    predict.max(class).max(tells)
+}

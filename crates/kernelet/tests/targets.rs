@@ -1,0 +1,19 @@
+//! What other programs make of the files written for them: gcc runs the C source here; the ONNX graphs and what they must give are left in
+//! the folder `targets` of cargo's temporary directory for `tests/targets/check_with_onnxruntime.py`.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // All of this is tests.
+#[path = "targets/cases.rs"]
+mod cases;
+#[path = "targets/gcc.rs"]
+mod gcc;
+#[path = "targets/onnx.rs"]
+mod onnx;
+
+use kernelet::{machine::Machine, model::json};
+
+#[test]
+fn every_machine_returns_from_json_as_it_was() {
+    for case in cases::all() {
+        let back: Machine = json::from_bytes(json::to_text(&case.machine).unwrap().as_bytes(), &case.name).unwrap();
+        assert_eq!(back, case.machine, "{}", case.name);
+    }
+}
