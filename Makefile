@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo check-targets bench bench-export bench-peers bench-predict bench-rvm bench-pca doc
+.PHONY: help test lint demo check-targets bench bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,12 @@ check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; 
 		target/peers-venv/bin/python crates/kernelet/tests/targets/check_with_onnxruntime.py
 	! target/peers-venv/bin/python -c "import libsvm" || \
 		target/peers-venv/bin/python crates/kernelet/tests/models/check_with_libsvm.py target/tmp/written-for-libsvm
+
+bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; DATA=DIR has the sets
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
+	target/peers-venv/bin/python benches/peers/direct.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
 
 bench-export: ## time, size and agreement of exported machines, and the ONNX graph beside skl2onnx's SVM node
 	cargo build --release -p kernelet-cli

@@ -4,13 +4,17 @@ use crate::program::{Folder, run};
 #[test]
 fn the_demo_trains_measures_and_shows_a_table() {
     let json = run(&["demo", "--json"]).json();
-    let machine = &json["machines"][0];
-    assert!(machine["test_error"].as_f64().unwrap() < 0.02);
-    for key in ["vectors", "bytes", "microseconds_one_row", "microseconds_batched"] {
-        assert!(machine[key].as_f64().unwrap() > 0.0, "{key}");
+    let [full, small] = &json["machines"].as_array().unwrap()[..] else { panic!("{json}") };
+    for machine in [full, small] {
+        assert!(machine["test_error"].as_f64().unwrap() < 0.025);
+        for key in ["vectors", "agreement", "bytes", "microseconds_one_row", "microseconds_batched"] {
+            assert!(machine[key].as_f64().unwrap() > 0.0, "{key}");
+        }
     }
+    assert_eq!((full["agreement"].as_f64(), small["vectors"].as_u64()), (Some(1.0), Some(30)));
+    assert!(small["agreement"].as_f64().unwrap() > 0.97, "{json}");
     let text = run(&["demo"]).succeeded().out;
-    assert!(text.contains("test error") && text.contains("svc"), "{text}");
+    assert!(text.contains("test error") && text.contains("margin"), "{text}");
 }
 
 #[test]
@@ -18,9 +22,11 @@ fn the_demo_leaves_files_that_the_other_commands_take() {
     let folder = Folder::new();
     let directory = folder.path("a/b");
     let shown = run(&["demo", "-o", &directory, "--json"]).json();
-    let [model, test] = ["digits.model", "test.svm"].map(|name| format!("{directory}/{name}"));
-    let evaluated = run(&["evaluate", &model, &test, "--json"]).json();
-    assert_eq!((&evaluated["error"], evaluated["rows"].as_u64()), (&shown["machines"][0]["test_error"], Some(539)));
+    for (place, model) in ["digits.model", "small.model"].iter().enumerate() {
+        let [model, test] = [model, "test.svm"].map(|name| format!("{directory}/{name}"));
+        let evaluated = run(&["evaluate", &model, &test, "--json"]).json();
+        assert_eq!((&evaluated["error"], evaluated["rows"].as_u64()), (&shown["machines"][place]["test_error"], Some(539)));
+    }
 }
 
 #[test]
