@@ -6,7 +6,10 @@ use super::{
     numbers::Arrays,
     self_test,
 };
-use crate::machine::{Coefficients, Decision};
+use crate::{
+    machine::{Coefficients, Decision},
+    model::Precision,
+};
 
 /// The header and the source.
 pub(super) fn assemble(parts: &Parts, options: &Options, header_name: &str) -> Code {
@@ -125,10 +128,28 @@ fn outputs(parts: &Parts) -> String {
     };
     let row = if sum.is_empty() { "    (void)row;\n".into() } else { scaled_row(parts) };
     let sum = sum.replace("VECTORS", &parts.vectors.rows().to_string());
+    let kept = compensated(parts);
+    let sum = if kept { sum.replace("ADD(k, ", "@add(&outputs[k], &lost[k], ") } else { plainly(&sum) };
+    let (add, lost) = if kept { (ADD, "    @real lost[$OUTPUTS] = {0};\n") } else { ("", "") };
     format!(
-        "void @outputs(const @real *row, @real *outputs)\n{{\n{row}    for (int k = 0; k < $OUTPUTS; k++) {{\n        outputs[k] = @offsets[k];\n    \
-         }}\n{sum}}}\n"
+        "{add}void @outputs(const @real *row, @real *outputs)\n{{\n{row}{lost}    for (int k = 0; k < $OUTPUTS; k++) {{\n        \
+         outputs[k] = @offsets[k];\n    }}\n{sum}}}\n"
     )
+}
+
+/// Whether sums over vectors keep what additions lose.
+fn compensated(parts: &Parts) -> bool {
+    parts.precision == Precision::F32 && parts.weights.is_none() && parts.vectors.rows() > 0
+}
+
+/// Sums as they are written without that.
+fn plainly(sum: &str) -> String {
+    sum.lines()
+        .map(|line| match line.split_once("ADD(k, ") {
+            Some((indent, term)) => format!("{indent}outputs[k] += {};\n", term.trim_end_matches(");")),
+            None => format!("{line}\n"),
+        })
+        .collect()
 }
 
 const WEIGHTS: &str = "    for (int k = 0; k < $OUTPUTS; k++) {
@@ -140,10 +161,21 @@ const WEIGHTS: &str = "    for (int k = 0; k < $OUTPUTS; k++) {
     }
 ";
 
+/// Terms of both signs cancel; in single precision what an addition loses is kept and added to the next term.
+const ADD: &str = "static void @add(@real *sum, @real *lost, @real term)
+{
+    const @real whole = term - *lost;
+    const @real next = *sum + whole;
+    *lost = (next - *sum) - whole;
+    *sum = next;
+}
+
+";
+
 const DENSE: &str = "    for (int j = 0; j < VECTORS; j++) {
         const @real value = @kernel(x, @vectors[j]);
         for (int k = 0; k < $OUTPUTS; k++) {
-            outputs[k] += @coefficients[j][k] * value;
+            ADD(k, @coefficients[j][k] * value);
         }
     }
 ";
@@ -154,12 +186,13 @@ const PAIRWISE: &str = "    for (int c = 0; c < $CLASSES; c++) {
             const @real value = @kernel(x, @vectors[j]);
             int k = c - 1;
             for (int other = 0; other < c; other++) {
-                outputs[k] += @coefficients[j][other] * value;
+                ADD(k, @coefficients[j][other] * value);
                 k += $CLASSES - 2 - other;
             }
             k = c * (2 * $CLASSES - c - 1) / 2;
             for (int other = c + 1; other < $CLASSES; other++) {
-                outputs[k++] += @coefficients[j][other - 1] * value;
+                ADD(k, @coefficients[j][other - 1] * value);
+                k++;
             }
         }
     }
@@ -171,6 +204,7 @@ fn stack(parts: &Parts) -> usize {
     let (outputs, classes) = (machine.outputs(), machine.decision.labels().len());
     let row = if machine.scale.is_some() { machine.dim() } else { 0 };
     let held = if parts.labels.is_some() || machine.decision == Decision::Ratio { outputs } else { 0 };
+    let row = row + if compensated(parts) { outputs } else { 0 };
     let predict = (row + held) * real;
     let class =
         held * real + if matches!(machine.decision, Decision::Votes { .. } | Decision::Codes { .. }) { classes * real.max(4) } else { 0 };

@@ -134,8 +134,14 @@ fn profile(graph: &mut Graph, u: &str, kernel: &Kernel) -> String {
     }
 }
 
-/// `values` times coefficients, plus offsets.
+/// `values` times coefficients, plus offsets. Terms of both signs cancel, so they are summed in double precision always.
 pub(super) fn sums(graph: &mut Graph, values: &str, coefficients: &Matrix, offsets: &[f64]) -> String {
+    let (precision, real) = (graph.precision, graph.real());
+    graph.precision = Precision::F64;
+    let double = i64::from(graph.real());
+    let values = if precision == Precision::F32 { graph.op("Cast", &[values], vec![int("to", double)]) } else { values.into() };
     let (coefficients, offsets) = (graph.matrix("coefficients", coefficients), graph.constant("offsets", &[offsets.len()], offsets));
-    graph.op("Gemm", &[values, &coefficients, &offsets], vec![float("alpha", 1.0), float("beta", 1.0)])
+    let sums = graph.op("Gemm", &[&values, &coefficients, &offsets], vec![float("alpha", 1.0), float("beta", 1.0)]);
+    graph.precision = precision;
+    if precision == Precision::F32 { graph.op("Cast", &[&sums], vec![int("to", i64::from(real))]) } else { sums }
 }
