@@ -212,8 +212,10 @@ class KernelMachine(BaseEstimator):
         return tags
 
 
-class Labels:
+class Labels(KernelMachine):
     """What classifiers share: labels of any kind, weights of classes, decisions in scikit-learn's shape."""
+
+    class_weight: Any
 
     def _class_codes(self, y):
         check_classification_targets(y)
@@ -287,7 +289,7 @@ class Labels:
         self.classes_ = _classes(about["labels"])
 
 
-class Probabilities:
+class Probabilities(KernelMachine):
     """Classifiers that tell probabilities."""
 
     def predict_proba(self, X):
@@ -311,7 +313,7 @@ class Probabilities:
         return np.log(self.predict_proba(X))
 
 
-class Numbers:
+class Numbers(KernelMachine):
     """What regressors share."""
 
     def _fit_numbers(self, X, y, sample_weight, *, several=False):

@@ -233,7 +233,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     >>> from kernelet import SparseOneClassSVM
     >>> rows = np.random.default_rng(0).normal(size=(300, 2))
     >>> model = SparseOneClassSVM(n_vectors=20, nu=0.1, random_state=0).fit(rows)
-    >>> model.predict([[0.0, 0.0], [9.0, 9.0]])
+    >>> model.predict([[1.0, 0.0], [9.0, 9.0]])
     array([ 1, -1])
     """
 

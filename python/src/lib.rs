@@ -77,7 +77,9 @@ fn online_basis(py: Python, flags: Vec<String>, rows: Rows, epsilon: f64, vector
         Ok(basis.frame())
     })?;
     let frame = grown.map_err(work::refused)?;
-    frame.map(|frame| coordinates(&frame)).ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
+    frame
+        .map(|frame| coordinates(&frame))
+        .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
 }
 
 /// The coordinates in a frame as a machine: c(x) = L^-1 k_z(x).

@@ -20,16 +20,14 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// How often Python is asked whether Ctrl-C was pressed.
 const TURN: Duration = Duration::from_millis(50);
 
+/// Pools by process and number of threads.
+type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
+
 /// One report of progress: stage, done, total, figure.
 type Told = (String, u64, Option<u64>, Option<f64>);
 
 /// Does the work on a pool of so many threads, without holding Python's lock. Ctrl-C cancels it and is then raised.
-pub fn interruptible<T: Send>(
-    py: Python,
-    threads: usize,
-    report: Option<Py<PyAny>>,
-    work: impl FnOnce(&Watch) -> T + Send,
-) -> PyResult<T> {
+pub fn interruptible<T: Send>(py: Python, threads: usize, report: Option<Py<PyAny>>, work: impl FnOnce(&Watch) -> T + Send) -> PyResult<T> {
     let pool = pool(threads)?;
     let cancel = Arc::new(AtomicBool::new(false));
     let latest: Mutex<Option<Told>> = Mutex::new(None);
@@ -75,7 +73,7 @@ pub fn interruptible<T: Send>(
 
 /// The pool with so many threads, made once in each process: a forked one has no threads of its parent's.
 pub fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
-    static POOLS: Mutex<Option<HashMap<(u32, usize), Arc<ThreadPool>>>> = Mutex::new(None);
+    static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
     let pools = pools.get_or_insert_default();
     let key = (std::process::id(), threads.max(1));

@@ -24,7 +24,11 @@ use std::ffi::OsString;
 
 use arguments::Program;
 use clap::Parser;
-use kernelet::{kernel::Kernel, learn::Learner, sparsify::{BasisBudget, BasisMethod}};
+use kernelet::{
+    kernel::Kernel,
+    learn::Learner,
+    sparsify::{BasisBudget, BasisMethod},
+};
 use session::Session;
 
 /// Runs the program with its arguments, the name of the program first, and gives the exit status.
