@@ -13,7 +13,7 @@ test-rust: ## the tests of library and program; needs nothing but Rust
 # The wheel is built with the release profile in target/, so that a second run compiles only what changed.
 wheel: target/python-venv/made ## the Python wheel, in target/wheels
 	rm -f target/wheels/kernelet-*.whl
-	cd python && CARGO_TARGET_DIR=../target ../target/python-venv/bin/maturin build --release --quiet --out ../target/wheels
+	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --release --quiet --out ../target/wheels
 	@du -h target/wheels/kernelet-*.whl
 
 target/python-venv/made: python/tests/requirements.txt
