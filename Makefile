@@ -1,12 +1,37 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test lint demo check-targets bench bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca doc
+.PHONY: help test test-rust test-python wheel lint demo check-targets bench bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: lint ## format, lints and all tests; needs nothing but Rust
+test: lint test-rust test-python ## format, lints and all tests; the Python part is left out with a sentence where Python is missing
+
+test-rust: ## the tests of library and program; needs nothing but Rust
 	cargo test --workspace --quiet
+
+# The wheel is built with the release profile in target/, so that a second run compiles only what changed.
+wheel: target/python-venv/made ## the Python wheel, in target/wheels
+	rm -f target/wheels/kernelet-*.whl
+	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --release --quiet --out ../target/wheels
+	@du -h target/wheels/kernelet-*.whl
+
+target/python-venv/made: python/tests/requirements.txt
+	python3 -m venv target/python-venv
+	target/python-venv/bin/pip install --quiet -r python/tests/requirements.txt
+	touch $@
+
+test-python: ## builds the wheel, installs it in target/python-venv and runs the tests of the Python package
+	@if ! python3 -c "import sys, venv; assert sys.version_info >= (3, 10)" 2>/dev/null; then \
+		echo "no Python 3.10 or newer with venv; the Python package is not tested"; \
+	elif ! $(MAKE) --no-print-directory target/python-venv/made; then \
+		echo "the tools of python/tests/requirements.txt could not be installed; the Python package is not tested"; \
+	else \
+		$(MAKE) --no-print-directory wheel && \
+		target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl && \
+		target/python-venv/bin/mypy --no-error-summary --config-file python/pyproject.toml python/kernelet && \
+		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider . ; \
+	fi
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
@@ -43,6 +68,10 @@ bench-pca: ## kernel PCA beside scikit-learn's, one thread each
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn
 	target/peers-venv/bin/python benches/peers/pca.py $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-python: wheel ## the Python package beside scikit-learn, one thread each
+	target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
+	OPENBLAS_NUM_THREADS=1 target/python-venv/bin/python benches/peers/python.py
 
 check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; what cannot be installed is left out
 	test -d target/peers-venv || python3 -m venv target/peers-venv || true

@@ -135,13 +135,19 @@ impl Flags {
 
     /// The learner on the basis that the flags ask for, where they ask for one.
     pub fn on(&self, learner: impl FnOnce() -> Box<dyn FrameLearner>) -> Option<OnBasis> {
+        let (basis, budget) = self.chosen()?;
+        Some(OnBasis { basis, budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+    }
+
+    /// The method that chooses the basis and its budget, where the flags ask for one.
+    pub fn chosen(&self) -> Option<(Box<dyn BasisMethod>, BasisBudget)> {
         let make = self.method?.make?;
         let (basis, most) = match self.is_pursuit() {
             true => (Box::new(self.pursuit.method(self.seed, self.cache_bytes)) as Box<dyn BasisMethod>, self.pursuit.most(self.vectors)),
             false => (make(self.seed), self.vectors.unwrap_or(usize::MAX)),
         };
         let budget = BasisBudget { max_vectors: most, max_error: self.max_error.unwrap_or(0.0) };
-        Some(OnBasis { basis, budget, learner: learner(), shrink: self.shrink.unwrap_or_default() })
+        Some((basis, budget))
     }
 
     /// Lets cross-validation choose the number of vectors of fisher-pursuit; `alone`: nothing else uses the folds.

@@ -133,7 +133,6 @@ impl DirectFlags {
             starts: self.starts.unwrap_or(usual.starts),
             iterations: self.iterations.unwrap_or(usual.iterations),
             seed: settings.seed,
-            ..usual
         }
     }
 }

@@ -1,8 +1,5 @@
 //! How a run fails, and the one place that prints errors.
-use std::{
-    io::{self, Write},
-    process::ExitCode,
-};
+use std::io::{self, Write};
 
 use kernelet::Error;
 
@@ -65,9 +62,9 @@ impl Failure {
     }
 
     /// Says what is wrong on standard error and gives the exit status.
-    pub fn report(&self) -> ExitCode {
+    pub fn report(&self) -> u8 {
         let (code, message) = match self {
-            Failure::BrokenPipe => return ExitCode::SUCCESS,
+            Failure::BrokenPipe => return 0,
             Failure::Cancelled => (130, &Message { sentence: "interrupted; nothing was written".into(), hint: None }),
             Failure::Failed(message) => (1, message),
             Failure::Usage(message) => (2, message),
@@ -77,7 +74,15 @@ impl Failure {
             text.push_str(&format!("hint: {hint}\n"));
         }
         let _ = io::stderr().write_all(text.as_bytes());
-        ExitCode::from(code)
+        code
+    }
+
+    /// The sentence without the hint.
+    pub fn sentence(&self) -> String {
+        match self {
+            Failure::Failed(message) | Failure::Usage(message) => message.sentence.clone(),
+            Failure::Cancelled | Failure::BrokenPipe => "interrupted".into(),
+        }
     }
 }
 
@@ -118,7 +123,7 @@ mod tests {
             (Failure::Cancelled, 130),
         ];
         for (failure, code) in cases {
-            assert_eq!(format!("{:?}", failure.report()), format!("{:?}", ExitCode::from(code)));
+            assert_eq!(failure.report(), code);
         }
     }
 

@@ -43,11 +43,17 @@ pub enum Gamma {
 impl KernelFlags {
     /// The kernel with its width still to be found where it is not given; parameters outside their range are refused.
     pub fn kernel(&self, session: &Session) -> Result<Kernel> {
+        let kernel = self.of_flags()?;
+        self.note_what_is_not_used(&kernel, session);
+        Ok(kernel)
+    }
+
+    /// The same without a word about what is not used.
+    pub fn of_flags(&self) -> Result<Kernel> {
         let gamma = self.fixed_gamma().unwrap_or(1.0);
         let kernel = Kernel::named(&self.kernel, gamma, self.degree.unwrap_or(DEGREE), self.coef0.unwrap_or(0.0));
         let kernel = kernel.ok_or_else(|| Failure::usage(format!("there is no kernel {:?}", self.kernel)))?;
         kernel.check()?;
-        self.note_what_is_not_used(&kernel, session);
         Ok(kernel)
     }
 

@@ -40,6 +40,17 @@ pub(super) enum InputRows<'a> {
     Points(&'a Points, usize),
     /// One row.
     One(&'a [f64]),
+    /// Some rows in memory of the caller, from the given one on.
+    Borrowed(DenseRows<'a>, usize),
+}
+
+/// Dense rows in memory of the caller, one after another.
+#[derive(Clone, Copy, Debug)]
+pub enum DenseRows<'a> {
+    /// Double precision.
+    F64(&'a [f64]),
+    /// Single precision.
+    F32(&'a [f32]),
 }
 
 impl RowSource for Input<'_> {
@@ -49,7 +60,12 @@ impl RowSource for Input<'_> {
         match (&self.rows, self.scale) {
             (InputRows::One(row), None) => return (row, 0.0),
             (InputRows::Points(Points::F64(matrix), first), None) => return (&matrix.row(first + i)[..dim], 0.0),
+            (InputRows::Borrowed(DenseRows::F64(values), first), None) => return (&values[(first + i) * dim..][..dim], 0.0),
             (InputRows::One(row), Some(_)) => buffer.copy_from_slice(row),
+            (InputRows::Borrowed(DenseRows::F64(values), first), Some(_)) => buffer.copy_from_slice(&values[(first + i) * dim..][..dim]),
+            (InputRows::Borrowed(DenseRows::F32(values), first), _) => {
+                buffer.iter_mut().zip(&values[(first + i) * dim..][..dim]).for_each(|(to, &from)| *to = f64::from(from));
+            }
             (InputRows::Points(points, first), _) => points.copy_rows(first + i..first + i + 1, dim, buffer),
         }
         match (&self.rows, self.scale) {

@@ -11,7 +11,7 @@ mod probability;
 
 pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
-pub use evaluator::Work;
+pub use evaluator::{DenseRows, Work};
 pub use expansion::{Coefficients, Expansion, Pairwise};
 pub use facts::{BasisFacts, Facts, FeatureFacts, SizeLoss};
 pub use normal_classes::NormalClasses;

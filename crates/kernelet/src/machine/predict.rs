@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::{
     Decision, Machine,
-    evaluator::{Evaluator, Input, InputRows, Work},
+    evaluator::{DenseRows, Evaluator, Input, InputRows, Work},
 };
 use crate::{
     Error, Result,
@@ -75,6 +75,25 @@ impl Predictor {
             self.chunk(InputRows::Points(points, c * ROWS), out, work);
         });
         Ok(out)
+    }
+
+    /// The outputs of dense rows in the caller's memory, which is not copied, written to `out`; on all threads of the current pool.
+    pub fn outputs_of(&self, rows: DenseRows, out: &mut [f64]) -> Result<()> {
+        let (q, numbers) = match rows {
+            DenseRows::F64(values) => (self.offsets.len(), values.len()),
+            DenseRows::F32(values) => (self.offsets.len(), values.len()),
+        };
+        let count = out.len() / q.max(1);
+        if count * q != out.len() {
+            return Err(Error::Shape { what: "outputs", expected: count * q, found: out.len() });
+        }
+        if count * self.dim != numbers {
+            return Err(Error::Shape { what: "numbers of the rows", expected: count * self.dim, found: numbers });
+        }
+        out.par_chunks_mut(ROWS * q.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
+            self.chunk(InputRows::Borrowed(rows, c * ROWS), out, work);
+        });
+        Ok(())
     }
 
     /// The outputs of one row, written to `out`. With the same `work` nothing is allocated from the second call on.
@@ -189,6 +208,27 @@ mod tests {
                     assert!(largest_difference(&have, &want.select(&[i])) < 1e-12, "{}", kernel.name());
                 }
                 assert!(predictor.row(&[0.0], &mut out, &mut work).is_err());
+            }
+        }
+    }
+
+    #[test]
+    fn borrowed_rows_have_the_outputs_of_points() {
+        let x = Matrix::from_fn(600, 3, |i, j| ((i * 7 + j * 3) as f64).cos());
+        let halves: Vec<f32> = x.values().iter().map(|&v| v as f32).collect();
+        let single = Points::from(Matrix::new(halves.clone(), 600, 3).unwrap());
+        for kernel in Kernel::examples() {
+            for scale in [None, Some(Scale { shift: Some(vec![0.3; 3]), factor: vec![0.5; 3] })] {
+                let [dense, _] = coefficients();
+                let machine = Machine { scale, ..machine(kernel.clone(), dense, Decision::Features) };
+                let predictor = Predictor::new(&machine);
+                let mut out = vec![0.0; 600 * 3];
+                predictor.outputs_of(DenseRows::F64(x.values()), &mut out).unwrap();
+                assert_eq!(out, machine.outputs_for(&x.clone().into()).unwrap().values());
+                predictor.outputs_of(DenseRows::F32(&halves), &mut out).unwrap();
+                assert_eq!(out, machine.outputs_for(&single).unwrap().values());
+                assert!(predictor.outputs_of(DenseRows::F64(&[1.0; 5]), &mut out).is_err());
+                assert!(predictor.outputs_of(DenseRows::F64(x.values()), &mut out[1..]).is_err());
             }
         }
     }

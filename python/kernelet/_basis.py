@@ -1,0 +1,163 @@
+"""A basis of few rows: kernel features for linear models."""
+
+from __future__ import annotations
+
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import validate_data
+
+from . import _core
+from ._base import ACCEPTED, KernelMachine, _gamma, _in_python, _rows
+from ._docs import described
+
+
+@described()
+class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
+    """Coordinates of rows in feature space along few well-chosen training rows: a replacement for ``Nystroem``.
+
+    The dot product of two transformed rows is the kernel of their projections on the span of the vectors.
+
+    Parameters
+    ----------
+    n_vectors : int, default=100
+        The most vectors; fewer where the rows span no more.
+    method : {'greedy-basis', 'rpcholesky', 'kmeans', 'random'}, default='greedy-basis'
+        How they are chosen.
+    max_error : float or None, default=None
+        Stop once no row is farther than this from the span, in squared distance in feature space (greedy-basis, rpcholesky).
+        In :meth:`partial_fit` rows at least this far join, where None is 1e-3 and ``n_vectors`` is not used.
+    {kernel}
+    {common}
+
+    Attributes
+    ----------
+    chosen_ : list of int
+        Which training rows the vectors are; empty for kmeans and after partial_fit.
+    {fitted}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import LinearSVC
+    >>> from kernelet import GreedyBasis
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(GreedyBasis(100, method="rpcholesky", random_state=0), LinearSVC())
+    >>> model.fit(X[:1000], y[:1000]).score(X[1000:], y[1000:]) > 0.9
+    True
+    """
+
+    def __init__(
+        self,
+        n_vectors=100,
+        *,
+        method="greedy-basis",
+        max_error=None,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_vectors = n_vectors
+        self.method = method
+        self.max_error = max_error
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    _learner = "svc"
+    _settings = {"max_error": "max-error"}
+
+    def fit(self, X, y=None):
+        """Chooses the vectors.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : GreedyBasis
+            The fitted estimator.
+        """
+        X, _ = self._begin(X)
+        report = self._report()
+        try:
+            machine, self.chosen_ = _core.basis(self._flags(X), _rows(X), self._threads(), report)
+        except ValueError as error:
+            raise ValueError(_in_python(str(error))) from None
+        finally:
+            if report:
+                report.end()
+        return self._keep(machine)
+
+    def partial_fit(self, X, y=None):
+        """Looks at a block of rows, of which those far from the span join the basis; the rows are not kept.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : Ignored
+            Not used.
+
+        Returns
+        -------
+        self : GreedyBasis
+            The fitted estimator.
+        """
+        earlier = getattr(self, "machine_", None)
+        X = validate_data(self, X, reset=earlier is None, **ACCEPTED)
+        if earlier is None:
+            self.gamma_ = _gamma(self.gamma, X)
+        flags = self._flags(X) if earlier is None else [f for f in self._flags_of(self.gamma_, X)]
+        vectors = None if earlier is None else earlier.vectors()
+        try:
+            machine = _core.online_basis(flags, _rows(X), self.max_error or 1e-3, vectors, self._threads())
+        except ValueError as error:
+            raise ValueError(_in_python(str(error))) from None
+        self.chosen_ = []
+        return self._keep(machine)
+
+    def _flags_of(self, gamma, X):
+        """The flags with the width of the first block."""
+        kept, self.gamma = self.gamma, gamma
+        try:
+            return self._flags(X)
+        finally:
+            self.gamma = kept
+
+    def transform(self, X):
+        """The coordinates of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        coordinates : ndarray of shape (n_samples, m)
+            One column for each vector.
+        """
+        return self._outputs(X)
+
+    @property
+    def _n_features_out(self):
+        return len(self.intercept_)
+
+    def _loaded(self, about) -> None:
+        if about["decision"]["rule"] != "features":
+            raise ValueError("GreedyBasis holds machines that give features, but this model does not")
+        self.chosen_ = []

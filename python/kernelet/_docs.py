@@ -1,0 +1,56 @@
+"""Descriptions of parameters that several estimators have."""
+
+from __future__ import annotations
+
+KERNEL = """kernel : str or callable, default='gaussian'
+        ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
+        ``'sigmoid'``, ``'inverse-multiquadric'``. With ``n_vectors=None`` also ``'precomputed'``, where X holds kernel values with all
+        training rows, or a function of two arrays of rows that gives such values.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of the kernel: ``exp(-gamma |x - z|^2)``; ``'scale'`` is ``1 / (n_features * X.var())``, ``'auto'`` is ``1 / n_features``.
+    degree : int, default=3
+        Degree of the polynomial kernel.
+    coef0 : float, default=0.0
+        Constant of the polynomial and sigmoid kernels."""
+
+COMMON = """options : dict, default=None
+        Further flags of ``kernelet train`` by name, such as ``{'starts': 4}``.
+    n_jobs : int, default=None
+        Threads; None is 1, -1 all. The result is the same for any number.
+    random_state : int, RandomState instance or None, default=None
+        Seed of what is drawn.
+    verbose : int, default=0
+        Above 0 shows progress on standard error."""
+
+FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
+        The expansion vectors.
+    coefficients_ : ndarray of shape (m, n_outputs)
+        Their coefficients.
+    intercept_ : ndarray of shape (n_outputs,)
+        The offsets.
+    machine_ : Machine
+        The machine itself.
+    report_ : dict
+        How training went: ``objective``, ``iterations``, ``status``, ``evaluations``.
+    n_features_in_ : int
+        Features seen during fit."""
+
+BUDGET = """n_vectors : int or None, default=100
+        The number of expansion vectors in the whole model; at most the rows there are. None trains the full machine.
+    method : str, default='auto'
+        How few vectors are found: {direct}, or ``'greedy-basis'``, ``'rpcholesky'``, ``'kmeans'``, ``'random'`` for training on a basis
+        chosen before. ``'auto'`` is the learner's own direct method where it has one, else ``'greedy-basis'``."""
+
+
+def described(direct: str = "the learner's own by its name"):
+    """Puts the shared descriptions into the docstring of a class."""
+
+    def fill(estimator):
+        text = estimator.__doc__ or ""
+        parts = {"{kernel}": KERNEL, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
+        for mark, part in parts.items():
+            text = text.replace(mark, part)
+        estimator.__doc__ = text
+        return estimator
+
+    return fill

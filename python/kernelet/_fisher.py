@@ -1,0 +1,102 @@
+"""Kernel Fisher discriminants with few vectors."""
+
+from __future__ import annotations
+
+from sklearn.base import ClassifierMixin
+
+from ._base import KernelMachine, Labels, Probabilities
+from ._docs import described
+
+
+@described("the learner's own by its name, ``'fisher-pursuit'`` greedily by the classes")
+class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
+    """Kernel Fisher discriminant with a chosen number of expansion vectors, with probabilities.
+
+    Parameters
+    ----------
+    alpha : float, default=1e-3
+        Penalty; ``--lambda`` of the command line.
+    {kernel}
+    {budget}
+    penalty : {'weight', 'coefficients', 'none'} or None, default=None
+        What ``alpha`` penalises; None is the weight.
+    bias : {'midpoint', 'equal-mahalanobis', 'least-error', 'svm'} or None, default=None
+        How the threshold is chosen; None is least-error.
+    class_weight : dict, 'balanced' or None, default=None
+        Factors of the scatter of the classes.
+    {common}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    {fitted}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelet import SparseKernelFisher
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SparseKernelFisher(n_vectors=10, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    _learner = "fisher"
+
+    def __init__(
+        self,
+        n_vectors=100,
+        *,
+        alpha=1e-3,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        method="auto",
+        penalty=None,
+        bias=None,
+        class_weight=None,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_vectors = n_vectors
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.penalty = penalty
+        self.bias = bias
+        self.class_weight = class_weight
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _settings(self):
+        settings = {"penalty": "penalty", "bias": "bias"}
+        return settings if self.penalty == "none" else {"alpha": "lambda", **settings}
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes: numbers or text.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much the rows count.
+
+        Returns
+        -------
+        self : SparseKernelFisher
+            The fitted estimator.
+        """
+        return self._fit_classes(X, y, sample_weight)

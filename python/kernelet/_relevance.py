@@ -1,0 +1,183 @@
+"""Relevance vector machines: the evidence chooses the vectors."""
+
+from __future__ import annotations
+
+from sklearn.base import ClassifierMixin, RegressorMixin
+
+from ._base import KernelMachine, Labels, Numbers, Probabilities
+from ._docs import described
+
+
+@described()
+class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
+    """Relevance vector classification with probabilities; the evidence chooses how many vectors there are.
+
+    Parameters
+    ----------
+    {kernel}
+    tol : float, default=1e-3
+        Training stops when the evidence rises by less.
+    cache_size : int, default=1024
+        Megabytes for kernel values.
+    {common}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    {fitted}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from kernelet import RVC
+    >>> X, y = make_moons(200, noise=0.2, random_state=0)
+    >>> model = RVC(gamma=1.0).fit(X, y)
+    >>> model.n_vectors_ < 50
+    True
+    """
+
+    _learner = "rvm"
+    _settings = {"tol": "tolerance", "cache_size": "cache"}
+
+    def __init__(
+        self,
+        *,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        tol=1e-3,
+        cache_size=1024,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes: numbers or text.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much the rows count.
+
+        Returns
+        -------
+        self : RVC
+            The fitted estimator.
+        """
+        return self._fit_classes(X, y, sample_weight)
+
+
+@described()
+class RVR(RegressorMixin, Numbers, KernelMachine):
+    """Relevance vector regression with deviations; the evidence chooses how many vectors there are.
+
+    Parameters
+    ----------
+    {kernel}
+    tol : float, default=1e-3
+        Training stops when the evidence rises by less.
+    cache_size : int, default=1024
+        Megabytes for kernel values.
+    {common}
+
+    Attributes
+    ----------
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelet import RVR
+    >>> X = np.linspace(-3, 3, 100)[:, None]
+    >>> mean, deviation = RVR(gamma=1.0).fit(X, np.sinc(X[:, 0])).predict(X, return_std=True)
+    >>> mean.shape, deviation.shape
+    ((100,), (100,))
+    """
+
+    _learner = "rvm"
+    _settings = {"tol": "tolerance", "cache_size": "cache"}
+
+    def __init__(
+        self,
+        *,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        tol=1e-3,
+        cache_size=1024,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.tol = tol
+        self.cache_size = cache_size
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much the rows count.
+
+        Returns
+        -------
+        self : RVR
+            The fitted estimator.
+        """
+        return self._fit_numbers(X, y, sample_weight)
+
+    def predict(self, X, return_std=False):
+        """The predicted number of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        return_std : bool, default=False
+            Also the standard deviations of the predictions.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            The predictions.
+        deviations : ndarray of shape (n_samples,)
+            Only with ``return_std``.
+        """
+        mean = super().predict(X)
+        if not return_std:
+            return mean
+        deviations = self._fitted().deviations(self._checked(X))
+        return mean, deviations[:, 0] if self._one_target else deviations

@@ -1,0 +1,90 @@
+"""Kernel ridge regression with few vectors."""
+
+from __future__ import annotations
+
+from sklearn.base import RegressorMixin
+
+from ._base import KernelMachine, Numbers
+from ._docs import described
+
+
+@described()
+class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
+    """Kernel ridge regression with a chosen number of expansion vectors, for one target or several.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        Penalty of large coefficients; ``--lambda`` of the command line.
+    {kernel}
+    {budget}
+    {common}
+
+    Attributes
+    ----------
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelet import SparseKernelRidge
+    >>> X = np.linspace(-3, 3, 200)[:, None]
+    >>> Y = np.c_[np.sin(X[:, 0]), np.cos(X[:, 0])]
+    >>> model = SparseKernelRidge(n_vectors=10, alpha=1e-3, random_state=0).fit(X, Y)
+    >>> model.predict(X[:3]).shape
+    (3, 2)
+    """
+
+    _learner = "ridge"
+    _settings = {"alpha": "lambda"}
+
+    def __init__(
+        self,
+        n_vectors=100,
+        *,
+        alpha=1.0,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        method="auto",
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_vectors = n_vectors
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their numbers.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much the rows count.
+
+        Returns
+        -------
+        self : SparseKernelRidge
+            The fitted estimator.
+        """
+        return self._fit_numbers(X, y, sample_weight, several=True)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,257 @@
+//! A trained machine in Python.
+use std::{
+    path::PathBuf,
+    sync::{Mutex, OnceLock, TryLockError},
+};
+
+use kernelet::{
+    data::{Label, Points},
+    learn::Fit,
+    linalg::Matrix,
+    machine::{Coefficients, Decision, DenseRows, Machine, Predictor, Work},
+    model,
+};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use serde_json::{Value, json};
+
+use crate::{
+    arrays::{Rows, matrix},
+    work::{pool, refused},
+};
+
+/// Kernel values times features of the work between two looks at Ctrl-C: some tenths of a second on one thread.
+const TURN: usize = 2_000_000_000;
+
+/// Up to so many multiplications are done at once where they are asked for: starting threads would take longer.
+const SMALL: usize = 200_000;
+
+/// A trained machine.
+#[pyclass(frozen, name = "Machine", module = "kernelet._core")]
+pub struct PyMachine {
+    machine: Machine,
+    report: Value,
+    predictor: OnceLock<Predictor>,
+    spare: Mutex<Work>,
+}
+
+impl PyMachine {
+    /// A machine that is ready.
+    pub fn new(machine: Machine) -> Self {
+        PyMachine { machine, report: Value::Null, predictor: OnceLock::new(), spare: Mutex::default() }
+    }
+
+    /// A machine and how it came about.
+    pub fn of_fit(fit: Fit) -> Self {
+        let report = json!({
+            "objective": fit.report.objective,
+            "iterations": fit.report.iterations,
+            "status": fit.report.status.name(),
+            "evaluations": fit.report.evaluations,
+        });
+        PyMachine { report, ..PyMachine::new(fit.machine) }
+    }
+
+    fn predictor(&self) -> &Predictor {
+        self.predictor.get_or_init(|| Predictor::new(&self.machine))
+    }
+
+    /// The outputs of all rows. Dense rows are read where they are.
+    fn all_outputs(&self, py: Python, rows: &Rows, threads: usize) -> PyResult<Matrix> {
+        let (n, q) = (rows.len(), self.machine.outputs());
+        if rows.dim() != self.machine.dim() {
+            return Err(PyValueError::new_err(format!("X has {} features, but the machine expects {}", rows.dim(), self.machine.dim())));
+        }
+        let cost = self.machine.vectors().max(1).saturating_mul(self.machine.dim().max(1));
+        let Some(dense) = rows.borrowed()? else {
+            let points = rows.to_points()?;
+            let pool = pool(threads)?;
+            return py.detach(|| pool.install(|| self.predictor().outputs(&points))).map_err(refused);
+        };
+        let mut out = Matrix::zeros(n, q);
+        if cost.saturating_mul(n) <= SMALL {
+            self.few(dense, &mut out)?;
+            return Ok(out);
+        }
+        let pool = pool(threads)?;
+        let turn = (TURN / cost).clamp(1024, usize::MAX / 2).saturating_mul(threads.max(1));
+        for (place, out) in out.values_mut().chunks_mut(turn.saturating_mul(q.max(1))).enumerate() {
+            let first = place * turn;
+            let part = part(dense, first, first + out.len() / q.max(1), self.machine.dim());
+            py.detach(|| pool.install(|| self.predictor().outputs_of(part, out))).map_err(refused)?;
+            py.check_signals()?;
+        }
+        Ok(out)
+    }
+
+    /// Few rows, one after another on this thread.
+    fn few(&self, rows: DenseRows, out: &mut Matrix) -> PyResult<()> {
+        let mut own = Work::default();
+        let mut spare = match self.spare.try_lock() {
+            Ok(spare) => Some(spare),
+            Err(TryLockError::Poisoned(spare)) => Some(spare.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        };
+        let work = spare.as_deref_mut().unwrap_or(&mut own);
+        let (dim, mut row) = (self.machine.dim(), vec![]);
+        for i in 0..out.rows() {
+            let row: &[f64] = match part(rows, i, i + 1, dim) {
+                DenseRows::F64(values) => values,
+                DenseRows::F32(values) => {
+                    row.clear();
+                    row.extend(values.iter().map(|&v| f64::from(v)));
+                    &row
+                }
+            };
+            self.predictor().row(row, out.row_mut(i), work).map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PyMachine {
+    /// The outputs f_k(x) + b_k, one row for each row.
+    #[pyo3(signature = (rows, threads=1))]
+    fn outputs<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        array(py, self.all_outputs(py, &rows, threads)?)
+    }
+
+    /// The number of each row's class.
+    #[pyo3(signature = (rows, threads=1))]
+    fn classes<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let outputs = self.all_outputs(py, &rows, threads)?;
+        let codes: Vec<i64> = outputs.iter().map(|row| self.machine.decision.class(row) as i64).collect();
+        Ok(codes.to_pyarray(py))
+    }
+
+    /// The probability of each class, one row for each row.
+    #[pyo3(signature = (rows, threads=1))]
+    fn probabilities<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let outputs = self.all_outputs(py, &rows, threads)?;
+        array(py, self.machine.probabilities(&outputs).map_err(refused)?)
+    }
+
+    /// Standard deviations of predicted numbers, where the machine knows them.
+    fn deviations<'py>(&self, py: Python<'py>, rows: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let points = rows.to_points()?;
+        array(py, py.detach(|| self.machine.deviations(&points)).map_err(refused)?)
+    }
+
+    /// The content of a model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &model::native::to_bytes(&self.machine).map_err(refused)?))
+    }
+
+    /// The machine in the content of a model file.
+    #[staticmethod]
+    fn from_bytes(bytes: &[u8]) -> PyResult<PyMachine> {
+        model::load_bytes(bytes, "these bytes").map(PyMachine::new).map_err(refused)
+    }
+
+    /// The machine in a model file.
+    #[staticmethod]
+    fn load(path: PathBuf) -> PyResult<PyMachine> {
+        model::load(path).map(PyMachine::new).map_err(refused)
+    }
+
+    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`.
+    #[pyo3(signature = (path, to="kernelet"))]
+    fn save(&self, path: PathBuf, to: &str) -> PyResult<()> {
+        let saved = match to {
+            "kernelet" => model::save(&self.machine, path),
+            "libsvm" => model::libsvm::save(&self.machine, path),
+            "json" => model::json::save(&self.machine, path),
+            "onnx" => model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ()),
+            "c" => {
+                let options = model::c::Options { name: model::c::name_of(&path), precision: model::Precision::F64 };
+                model::c::save(&self.machine, &options, path).map(|_| ())
+            }
+            _ => return Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
+        };
+        saved.map_err(refused)
+    }
+
+    /// The same machine with other names for its classes.
+    fn relabelled(&self, labels: Vec<String>) -> PyResult<PyMachine> {
+        let mut machine = self.machine.clone();
+        let fresh: Vec<Label> = labels.into_iter().map(Label::new).collect();
+        if fresh.len() != machine.decision.labels().len() {
+            return Err(PyValueError::new_err("there must be one label for each class"));
+        }
+        match (&mut machine.decision, fresh.as_slice()) {
+            (Decision::Sign { negative, positive }, [first, second]) => (*negative, *positive) = (first.clone(), second.clone()),
+            (Decision::Votes { labels } | Decision::Largest { labels } | Decision::Codes { labels, .. }, _) => *labels = fresh,
+            _ => {}
+        }
+        Ok(PyMachine { report: self.report.clone(), ..PyMachine::new(machine) })
+    }
+
+    /// Features f(x)' matrix + offsets of the features f, as a machine on the same vectors.
+    fn combined(&self, mix: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
+        let (dense, mix) = (self.machine.expansion.coefficients.to_dense(), matrix(&mix)?);
+        if dense.cols() != mix.rows() || mix.cols() != offsets.len() {
+            return Err(PyValueError::new_err("the matrix does not fit the outputs"));
+        }
+        let entry = |i: usize, k: usize| -> f64 { (0..mix.rows()).map(|j| dense.at(i, j) * mix.at(j, k)).sum() };
+        let mixed = Matrix::from_fn(dense.rows(), mix.cols(), entry);
+        let mut machine = self.machine.clone();
+        machine.expansion.coefficients = Coefficients::Dense(mixed);
+        machine.offsets = offsets;
+        machine.check().map_err(refused)?;
+        Ok(PyMachine::new(machine))
+    }
+
+    /// The expansion vectors, or the parts of a CSR matrix with the number of columns.
+    fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.machine.expansion.vectors {
+            Points::Sparse(rows) => {
+                let (starts, columns, values) = rows.parts();
+                let starts: Vec<i64> = starts.iter().map(|&s| s as i64).collect();
+                let columns: Vec<i64> = columns.iter().map(|&c| i64::from(c)).collect();
+                Ok((starts.to_pyarray(py), columns.to_pyarray(py), values.to_pyarray(py), rows.dim()).into_pyobject(py)?.into_any())
+            }
+            dense => Ok(array(py, dense.to_dense())?.into_any()),
+        }
+    }
+
+    /// One row for each vector, one column for each output.
+    fn coefficients<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        array(py, self.machine.expansion.coefficients.to_dense())
+    }
+
+    /// One number for each output.
+    fn offsets<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.machine.offsets.to_pyarray(py)
+    }
+
+    /// What is known of the machine, as JSON text: kernel, decision, labels, facts and how it came about.
+    fn description(&self) -> String {
+        let Machine { expansion, decision, facts, .. } = &self.machine;
+        let labels: Vec<String> = decision.labels().iter().map(Label::to_string).collect();
+        let about = json!({
+            "kernel": expansion.kernel, "gamma": expansion.kernel.gamma(), "decision": decision, "labels": labels,
+            "facts": facts, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),
+            "vectors": self.machine.vectors(), "outputs": self.machine.outputs(), "dim": self.machine.dim(),
+        });
+        about.to_string()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
+        let rebuild = py.get_type::<PyMachine>().getattr("from_bytes")?;
+        Ok((rebuild, (self.to_bytes(py)?,)))
+    }
+}
+
+/// Rows `first..end`.
+fn part(rows: DenseRows, first: usize, end: usize, dim: usize) -> DenseRows {
+    match rows {
+        DenseRows::F64(values) => DenseRows::F64(&values[first * dim..end * dim]),
+        DenseRows::F32(values) => DenseRows::F32(&values[first * dim..end * dim]),
+    }
+}
+
+fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
+    let shape = [matrix.rows(), matrix.cols()];
+    PyArray1::from_vec(py, matrix.into_values()).reshape(shape)
+}

@@ -1,0 +1,48 @@
+"""Examples in docstrings and in the guide run as they are printed; the stub tells what the compiled part has."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import pkgutil
+
+import pytest
+
+import kernelet
+from kernelet import _core
+
+ROOT = pathlib.Path(kernelet.__file__).parent
+MODULES = [f"kernelet.{module.name}" for module in pkgutil.iter_modules([str(ROOT)]) if module.name != "_core"]
+GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_docstrings(name):
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_every_estimator_has_an_example_and_describes_its_parameters():
+    for name in kernelet.__all__:
+        made = getattr(kernelet, name)
+        if not inspect.isclass(made) or made is kernelet.Machine:
+            continue
+        assert ">>> from kernelet import" in made.__doc__, name
+        for parameter in made().get_params():
+            assert f"\n    {parameter} : " in made.__doc__, f"{name}: {parameter}"
+
+
+def test_the_guide():
+    if not GUIDE.exists():
+        pytest.skip("the guide is not installed")
+    assert doctest.testfile(str(GUIDE), module_relative=False).failed == 0
+
+
+def test_the_stub_names_what_is_there():
+    tree = ast.parse((ROOT / "_core.pyi").read_text())
+    said = {node.name for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    there = {name for name in dir(_core) if not name.startswith("_")}
+    assert said == there
+    machine = next(node for node in tree.body if isinstance(node, ast.ClassDef))
+    methods = {node.name for node in machine.body if isinstance(node, ast.FunctionDef)}
+    assert methods == {name for name in dir(_core.Machine) if not name.startswith("_")}

@@ -1,0 +1,88 @@
+"""Python stays alive beside long work."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from kernelet import SparseSVC
+
+LONG = """
+    import numpy as np, os, signal, threading, time
+    from kernelet import *
+    rows = np.random.default_rng(0).normal(size=(6000, 20))
+    numbers = np.sin(rows).sum(axis=1) + np.random.default_rng(1).normal(size=6000)
+    labels = (numbers > 0).astype(int)
+    def interrupt():
+        time.sleep(0.7)
+        interrupt.at = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+    model = {model}
+    threading.Thread(target=interrupt).start()
+    try:
+        model.fit(rows, {target})
+        print("finished")
+    except KeyboardInterrupt:
+        print("late" if time.monotonic() - interrupt.at > {patience} else "interrupted", hasattr(model, "machine_"))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of Unix")
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        ("SparseSVC(300, options={'iterations': 100000})", "labels"),
+        ("SparseSVC(None, C=1e6, gamma=0.01, tol=1e-12)", "labels"),
+        ("SparseSVR(None, C=1e6, gamma=0.01, tol=1e-12)", "numbers"),
+    ],
+)
+def test_ctrl_c_is_raised_soon_and_leaves_nothing_fitted(model, target):
+    # A second is the promise; a busy machine may take two more.
+    program = textwrap.dedent(LONG).format(model=model, target=target, patience=3.0)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "interrupted False", done.stdout + done.stderr
+
+
+def test_other_threads_run_meanwhile():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    turns, over = [0], threading.Event()
+
+    def count():
+        while not over.is_set():
+            turns[0] += 1
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = time.monotonic()
+    SparseSVC(50, options={"iterations": 60}, random_state=0).fit(X, y)
+    took = time.monotonic() - before
+    over.set()
+    thread.join()
+    # Without the lock released it would hardly ever have its turn.
+    assert turns[0] > 0.1 * took / 0.005
+
+
+def test_progress_is_told_on_standard_error(capsys):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 10))
+    SparseSVC(60, options={"iterations": 100}, random_state=0, verbose=1).fit(X, (X[:, 0] > X[:, 1] ** 2).astype(int))
+    told = capsys.readouterr()
+    assert " of " in told.err and not told.out
+
+
+def test_the_program_runs_as_a_module(tmp_path):
+    run = [sys.executable, "-m", "kernelet._program"]
+    done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and done.stdout.startswith("kernelet ")
+    wrong = subprocess.run([*run, "train", str(tmp_path / "none.csv"), "-o", str(tmp_path / "m")], capture_output=True, text=True, timeout=60)
+    assert wrong.returncode == 1 and "no such file" in wrong.stderr
+    assert subprocess.run([*run, "nonsense"], capture_output=True, timeout=60).returncode == 2
