@@ -33,6 +33,7 @@ pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
+pub(crate) use on_basis::fit;
 pub use on_basis::{BestSize, FrameLearner, InFrame, OnBasis, Shrink};
 pub use one_class::OneClass;
 pub use parzen::Parzen;
@@ -40,6 +41,7 @@ pub use pca::{Components, Pca};
 pub use ridge::Ridge;
 pub use rvm::Rvm;
 pub use scaled::{HowToScale, Scaled};
+pub(crate) use support::rows_that_count;
 pub use svc::Svc;
 pub use svr::Svr;
 

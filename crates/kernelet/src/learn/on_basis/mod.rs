@@ -157,7 +157,7 @@ impl OnBasis {
 }
 
 /// The machine on the vectors of the basis.
-fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> {
+pub(crate) fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> {
     let coefficients = basis.frame.coefficients(&found.weights);
     if !coefficients.values().iter().all(|value| value.is_finite()) {
         return Err(Error::data("the coefficients are not finite; scale the data, or ask for fewer vectors"));

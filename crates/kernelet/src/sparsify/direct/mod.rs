@@ -4,16 +4,21 @@
 //! that, and [`search`] descends. A further learner is an [`inner::Inner`] and a [`search::Direct`], and nothing else.
 mod checkpoint;
 mod coordinates;
+#[cfg(test)]
+mod gradients;
 mod grow;
 mod hinge;
 mod init;
 mod inner;
+mod learner;
 mod margin;
 mod objective;
 mod own;
 mod search;
+mod squared;
 mod squared_hinge;
 
 pub use init::Init;
+pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};
 pub use search::{Growth, Search};
