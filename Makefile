@@ -8,7 +8,7 @@ help: ## this list
 test: lint test-rust test-python ## format, lints and all tests; the Python part is left out with a sentence where Python is missing
 
 test-rust: ## the tests of library and program; needs nothing but Rust
-	cargo test --workspace --quiet
+	PYO3_NO_PYTHON=1 cargo test --workspace --quiet
 
 # The wheel is built with the release profile in target/, so that a second run compiles only what changed.
 wheel: target/python-venv/made ## the Python wheel, in target/wheels
@@ -35,7 +35,7 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	PYO3_NO_PYTHON=1 cargo clippy --workspace --all-targets --quiet -- -D warnings
 
 demo: ## train the built-in digits and print what came out
 	cargo run --release -- demo

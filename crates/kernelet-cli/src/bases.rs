@@ -13,6 +13,7 @@ use kernelet::{
 };
 
 use crate::{
+    direct,
     failure::{Failure, Result},
     fisher_pursuit::{self, BoundFacts, PursuitFlags},
     session::Session,
@@ -30,6 +31,12 @@ pub struct Method {
 /// All methods.
 pub const METHODS: &[Method] = &[
     Method { name: "margin", make: None },
+    Method { name: "ridge", make: None },
+    Method { name: "svr", make: None },
+    Method { name: "fisher", make: None },
+    Method { name: "logistic", make: None },
+    Method { name: "one-class", make: None },
+    Method { name: "pca", make: None },
     Method { name: "greedy-basis", make: Some(|seed| Box::new(GreedyBasis { seed })) },
     Method { name: "rpcholesky", make: Some(|seed| Box::new(RpCholesky { seed, ..RpCholesky::default() })) },
     Method { name: "kmeans", make: Some(|seed| Box::new(KMeans { seed, ..KMeans::default() })) },
@@ -41,8 +48,8 @@ pub const METHODS: &[Method] = &[
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Basis: train a small machine at once")]
 pub struct Flags {
-    /// How few vectors are found: margin (with the machine; what --vectors alone means for svc), or on a basis chosen before: greedy-basis,
-    /// rpcholesky, kmeans or random, with --vectors, --max-error or both; fisher-pursuit, by the classes, for fisher.
+    /// How few vectors are found: with the machine, which --vectors alone means (margin for svc; ridge, svr, fisher, logistic, one-class, pca for the learners of these names); or on a basis chosen before:
+    /// greedy-basis, rpcholesky, kmeans or random, with --vectors, --max-error or both; fisher-pursuit, by the classes, for fisher.
     #[arg(long, value_name = "NAME", value_parser = by_name())]
     pub method: Option<&'static Method>,
     /// The number of vectors, whatever the number of classes.
@@ -105,25 +112,26 @@ impl Flags {
         self.method.is_some_and(|method| method.name == fisher_pursuit::NAME)
     }
 
-    /// True when the vectors are to be found with the machine: by name, or because svc has a budget and no other method.
+    /// True when the vectors are to be found with the machine: by name, or because there is a budget and no other method.
     pub fn is_direct(&self, learner: &str) -> bool {
         match self.method {
             Some(method) => method.make.is_none(),
-            None => self.vectors.is_some() && learner == "svc",
+            None => self.vectors.is_some() && direct::method_of(learner).is_some(),
         }
     }
 
     fn check_direct(&self, learner: &str) -> Result<()> {
         let useless = [("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
-        if learner != "svc" {
-            return Err(Failure::usage(format!("--method margin goes with svc, not with {learner}")));
+        let name = self.method.map_or_else(|| direct::method_of(learner).unwrap_or_default(), |method| method.name);
+        if direct::method_of(learner) != Some(name) {
+            return Err(Failure::usage(format!("--method {name} goes with {}, not with {learner}", direct::learner_of(name))));
         }
         if let Some((flag, _)) = useless.into_iter().find(|(_, given)| *given) {
-            return Err(Failure::usage(format!("--{flag} goes with a basis; margin finds its vectors with the machine")));
+            return Err(Failure::usage(format!("--{flag} goes with a basis; {name} finds its vectors with the machine")));
         }
         match self.vectors {
             Some(_) => Ok(()),
-            None => Err(Failure::usage("--method margin needs --vectors")),
+            None => Err(Failure::usage(format!("--method {name} needs --vectors"))),
         }
     }
 

@@ -39,7 +39,7 @@ pub struct Train {
     /// Where the model is written.
     #[arg(short, long, value_name = "MODEL")]
     pub output: PathBuf,
-    /// Who learns: svc, nu-svc, fisher, rvm, parzen for classes; svr, nu-svr, ridge, rvm, nadaraya-watson for numbers; one-class and pca without a target.
+    /// Who learns: svc, nu-svc, fisher, logistic, rvm, parzen for classes; svr, nu-svr, ridge, rvm, nadaraya-watson for numbers; one-class and pca without a target.
     #[arg(long, value_name = "NAME", default_value = "svc", value_parser = learners::by_name())]
     pub learner: &'static Choice,
     /// Begin at an earlier model of the same kind: sooner done where rows or settings have changed a little.
@@ -81,6 +81,7 @@ Examples:
   kernelet train normal.csv -o normal.model --learner one-class --nu 0.05 --scale standard
   kernelet train data.svm -o fisher.model --learner fisher --gamma 0.5 --lambda 0.01 --bias midpoint
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --vectors 40
+  kernelet train houses.csv -o small.model --learner ridge --lambda 0.01 --scale standard --vectors 40
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
   kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2

@@ -17,6 +17,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("wu2006-table1-rvm", include_str!("../../../../experiments/wu2006-table1-rvm.toml")),
     ("wu2006-table1-slmc", include_str!("../../../../experiments/wu2006-table1-slmc.toml")),
     ("wu2006-table1-svm", include_str!("../../../../experiments/wu2006-table1-svm.toml")),
+    ("wu2006-table3-skfd", include_str!("../../../../experiments/wu2006-table3-skfd.toml")),
     ("wu2006-usps", include_str!("../../../../experiments/wu2006-usps.toml")),
 ];
 

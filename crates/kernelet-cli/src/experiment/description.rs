@@ -14,7 +14,7 @@ use serde::Deserialize;
 use super::pursuit::{Pursuit, Widths};
 use crate::{
     bases,
-    direct::{DirectFlags, InitFlag, LossFlag},
+    direct::{DirectFlags, InitFlag, LossFlag, RefitFlag},
     learners::{self, Choice, LEARNERS},
 };
 
@@ -142,6 +142,8 @@ pub struct Settings {
     pub init: Option<String>,
     /// Steps of its vectors.
     pub iterations: Option<usize>,
+    /// Whose coefficients a discriminant has on vectors that were found with it.
+    pub refit: Option<String>,
     /// Settings of fisher-pursuit.
     pub pursuit: Option<Pursuit>,
 }
@@ -267,6 +269,7 @@ impl Set {
             loss: first.loss.clone().or(second.loss.clone()),
             init: first.init.clone().or(second.init.clone()),
             iterations: first.iterations.or(second.iterations),
+            refit: first.refit.clone().or(second.refit.clone()),
             pursuit: first.pursuit.clone().or(second.pursuit.clone()),
         }
     }
@@ -329,6 +332,7 @@ impl Settings {
             loss: self.loss.as_deref().map(|name| LossFlag::from_str(name, false)).transpose()?,
             init: self.init.as_deref().map(|name| InitFlag::from_str(name, false)).transpose()?,
             iterations: self.iterations,
+            refit: self.refit.as_deref().map(|name| RefitFlag::from_str(name, false)).transpose()?,
             ..Default::default()
         };
         Ok(learners::Settings {

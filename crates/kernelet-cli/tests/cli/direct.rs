@@ -43,7 +43,7 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model][..], flags].concat());
     train(&["--method", "margin"]).failed(2, "--method margin needs --vectors");
-    train(&["--loss", "hinge"]).failed(2, "--loss goes with --method margin");
+    train(&["--loss", "hinge"]).failed(2, "--loss goes with direct training");
     train(&["--vectors", "3", "--multiclass", "one-vs-one"]).failed(2, "use --multiclass shared (one set of vectors) or one-vs-rest");
     train(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
     train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which has a corner");

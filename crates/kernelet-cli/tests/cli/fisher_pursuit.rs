@@ -40,8 +40,8 @@ fn several_classes_and_the_number_of_vectors_by_cross_validation() {
     let json = train(&["--every", "3", "--vectors", "7", "--json"]).json();
     assert_eq!(json["sizes"].as_array().unwrap().len(), 2);
     let text = train(&["--every", "3", "--vectors", "7"]).succeeded();
-    assert!(text.out.contains("chosen by    fisher-pursuit (pseudo + projection)"), "{}", text.out);
-    assert!(text.out.contains("number by    cross-validation of 2 sizes"), "{}", text.out);
+    assert!(text.out.contains("chosen by      fisher-pursuit (pseudo + projection)"), "{}", text.out);
+    assert!(text.out.contains("number by      cross-validation of 2 sizes"), "{}", text.out);
     // Where the search has the folds, the number of vectors stays as it is.
     let tuned = train(&["--vectors", "6", "--tune", "--folds", "3", "--json"]).json();
     assert!(tuned["tried"][0]["lambda"].is_number() && tuned["vectors"] == 6 && tuned["sizes"].is_null(), "{tuned}");

@@ -10,6 +10,7 @@ mod construct;
 mod demo;
 mod deploy;
 mod direct;
+mod direct_learners;
 mod evaluate;
 mod export;
 mod family;

@@ -135,7 +135,7 @@ fn wrong_usage_is_said() {
         run(&[&["reproduce"], arguments].concat()).failed(2, words);
     }
     let hint = run(&["reproduce", "ida-svm"]).err;
-    assert!(hint.contains("hint: with what there is still run: generated-svm"), "{hint}");
+    assert!(hint.contains("hint: with what there is still run: diethe2015-generated, generated-svm"), "{hint}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         (&["--threads", "0"], "0 is not in 1.."),
         (&["--scale", "log"], "possible values: none, standard, minmax"),
         (&["--format", "xls"], "must be libsvm, csv, npy, npz or parquet"),
-        (&["--learner", "ridge", "--vectors", "8"], "--vectors needs a --method that chooses the vectors"),
+        (&["--learner", "nu-svr", "--vectors", "8"], "--vectors needs a --method that chooses the vectors"),
     ];
     for (flags, words) in cases {
         run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);

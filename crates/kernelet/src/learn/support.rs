@@ -106,7 +106,7 @@ pub(super) struct Solved {
 }
 
 /// The rows with a weight above 0, or an error where there are none.
-pub(super) fn rows_that_count(data: &Dataset) -> Result<Vec<usize>> {
+pub(crate) fn rows_that_count(data: &Dataset) -> Result<Vec<usize>> {
     let rows: Vec<usize> = (0..data.len()).filter(|&i| data.weight(i) > 0.0).collect();
     match rows.is_empty() {
         true => Err(Error::data("no row has a weight above 0")),

@@ -39,6 +39,7 @@ use crate::{
     machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine},
     watch::{Status, Watch},
 };
+pub(crate) use solve::mixes;
 use solve::{Directions, directions};
 
 /// What keeps the direction from fitting the noise.
@@ -165,6 +166,11 @@ impl Learner for Fisher {
 impl Fisher {
     /// Directions with less than this part of the largest scatter count as having none, where nothing is penalised.
     pub const NO_SCATTER: f64 = 1e-10;
+
+    /// How much each row that counts has of the scatter, and its class.
+    pub(crate) fn scatter(&self, data: &Dataset) -> Result<Scatter> {
+        Ok(self.rows(data)?.scatter)
+    }
 
     fn rows(&self, data: &Dataset) -> Result<Rows> {
         let classes = check_classes(data)?;

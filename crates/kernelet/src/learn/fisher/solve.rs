@@ -43,7 +43,7 @@ pub(super) fn directions(fisher: &Fisher, gram: Matrix, scatter: &Scatter, class
 }
 
 /// How the means of the classes are combined for each output: their difference for two, each less the mean of all for several.
-pub(super) fn mixes(classes: usize) -> Vec<Vec<f64>> {
+pub(crate) fn mixes(classes: usize) -> Vec<Vec<f64>> {
     if classes == 2 {
         return vec![vec![-1.0, 1.0]];
     }

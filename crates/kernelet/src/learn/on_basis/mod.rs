@@ -8,6 +8,7 @@
 //! Cost: that of the basis, n m (d + m), and of the linear problem, n m^2 a step. No n x n matrix. It fails to be a good machine where the span of
 //! m vectors is far from the rows, which [`BasisFacts`] tells; the vectors are chosen without a look at the target.
 mod family;
+mod pca;
 mod ridge;
 mod shrink;
 mod size;
@@ -15,6 +16,7 @@ mod svc;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use pca::{shares, total_variance};
 pub use shrink::Shrink;
 pub use size::BestSize;
 
@@ -157,7 +159,7 @@ impl OnBasis {
 }
 
 /// The machine on the vectors of the basis.
-fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> {
+pub(crate) fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> {
     let coefficients = basis.frame.coefficients(&found.weights);
     if !coefficients.values().iter().all(|value| value.is_finite()) {
         return Err(Error::data("the coefficients are not finite; scale the data, or ask for fewer vectors"));

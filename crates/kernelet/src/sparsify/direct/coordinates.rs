@@ -7,7 +7,7 @@ use crate::{data::Points, frame::Frame, kernel::block::Scratch, linalg::Matrix};
 pub(crate) struct Coordinates<'a> {
     frame: &'a Frame,
     points: &'a Points,
-    held: Option<Matrix>,
+    held: Option<Cow<'a, Matrix>>,
 }
 
 /// Work space of one thread.
@@ -25,8 +25,13 @@ pub(crate) fn bytes(n: usize, m: usize) -> usize {
 impl<'a> Coordinates<'a> {
     /// The coordinates of `points`, which are held where that takes no more than `memory` bytes.
     pub fn new(frame: &'a Frame, points: &'a Points, memory: usize) -> Self {
-        let held = (bytes(points.len(), frame.len()) <= memory).then(|| frame.coordinates(points));
+        let held = (bytes(points.len(), frame.len()) <= memory).then(|| Cow::Owned(frame.coordinates(points)));
         Coordinates { frame, points, held }
+    }
+
+    /// Coordinates that are known.
+    pub fn given(frame: &'a Frame, points: &'a Points, held: &'a Matrix) -> Self {
+        Coordinates { frame, points, held: Some(Cow::Borrowed(held)) }
     }
 
     pub fn rows(&self) -> usize {
@@ -39,12 +44,12 @@ impl<'a> Coordinates<'a> {
 
     /// All of them where they are held.
     pub fn held(&self) -> Option<&Matrix> {
-        self.held.as_ref()
+        self.held.as_deref()
     }
 
     /// All of them, for solvers that need them at once.
     pub fn whole(&self) -> Cow<'_, Matrix> {
-        self.held.as_ref().map_or_else(|| Cow::Owned(self.frame.coordinates(self.points)), Cow::Borrowed)
+        self.held.as_deref().map_or_else(|| Cow::Owned(self.frame.coordinates(self.points)), Cow::Borrowed)
     }
 
     /// Those of a block of rows. One thread.

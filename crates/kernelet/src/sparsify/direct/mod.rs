@@ -4,16 +4,32 @@
 //! that, and [`search`] descends. A further learner is an [`inner::Inner`] and a [`search::Direct`], and nothing else.
 mod checkpoint;
 mod coordinates;
+mod discriminant;
+#[cfg(test)]
+mod gradients;
 mod grow;
 mod hinge;
 mod init;
 mod inner;
+mod learner;
 mod margin;
+mod newton;
 mod objective;
 mod own;
+mod ready;
 mod search;
+mod soft_losses;
+mod squared;
 mod squared_hinge;
+mod variance;
 
 pub use init::Init;
+pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};
 pub use search::{Growth, Search};
+pub(crate) use {
+    coordinates::Coordinates,
+    inner::Inner,
+    newton::Smooth,
+    soft_losses::{Logistic as LogisticLoss, Softmax},
+};

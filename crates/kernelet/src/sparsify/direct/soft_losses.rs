@@ -1,0 +1,158 @@
+//! Smooth losses of a row: logistic and softmax, and soft forms of the losses of the support vector family.
+//!
+//! `soft(t) = h log(1 + exp(t / h))` is `max(0, t)` but for a bend of width h, and never below it by anything nor above it by more than
+//! `h log 2`. Its slope is the logistic function.
+use super::newton::RowLoss;
+use crate::linalg::Matrix;
+
+/// log(1 + exp(t)), 1 / (1 + exp(-t)), and the derivative of that.
+fn bend(t: f64) -> (f64, f64, f64) {
+    let e = (-t.abs()).exp();
+    let slope = if t >= 0.0 { 1.0 / (1.0 + e) } else { e / (1.0 + e) };
+    (t.max(0.0) + e.ln_1p(), slope, e / ((1.0 + e) * (1.0 + e)))
+}
+
+/// Two classes: `cost_i log(1 + exp(-y_i f))`.
+pub(crate) struct Logistic<'a> {
+    /// +1 or -1.
+    pub signs: &'a [f64],
+    pub costs: &'a [f64],
+}
+
+impl RowLoss for Logistic<'_> {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    fn loss(&self, i: usize, outputs: &[f64], slopes: &mut [f64]) -> f64 {
+        let (value, slope, _) = bend(-self.signs[i] * outputs[0]);
+        slopes[0] = -self.signs[i] * self.costs[i] * slope;
+        self.costs[i] * value
+    }
+
+    fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]) {
+        out[0] = self.curvature(i, outputs) * direction[0];
+    }
+
+    fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
+        self.costs[i] * bend(-self.signs[i] * outputs[0]).2
+    }
+}
+
+/// Several classes: `-cost_i log p_y` with `p = softmax(f)`.
+pub(crate) struct Softmax<'a> {
+    pub codes: &'a [usize],
+    pub costs: &'a [f64],
+    pub classes: usize,
+}
+
+/// The probabilities in place of the outputs, and the logarithm of their sum before division.
+fn softmax(outputs: &mut [f64]) -> f64 {
+    let most = outputs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    outputs.iter_mut().for_each(|f| *f = (*f - most).exp());
+    let sum: f64 = outputs.iter().sum();
+    outputs.iter_mut().for_each(|f| *f /= sum);
+    most + sum.ln()
+}
+
+impl RowLoss for Softmax<'_> {
+    fn outputs(&self) -> usize {
+        self.classes
+    }
+
+    fn loss(&self, i: usize, outputs: &[f64], slopes: &mut [f64]) -> f64 {
+        slopes.copy_from_slice(outputs);
+        let whole = softmax(slopes);
+        slopes[self.codes[i]] -= 1.0;
+        slopes.iter_mut().for_each(|s| *s *= self.costs[i]);
+        self.costs[i] * (whole - outputs[self.codes[i]])
+    }
+
+    fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(outputs);
+        softmax(out);
+        let mean: f64 = out.iter().zip(direction).map(|(p, d)| p * d).sum();
+        out.iter_mut().zip(direction).for_each(|(p, d)| *p *= self.costs[i] * (d - mean));
+    }
+
+    fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
+        let mut p = outputs.to_vec();
+        softmax(&mut p);
+        self.costs[i] * p.iter().map(|p| p * (1.0 - p)).sum::<f64>() / self.classes as f64
+    }
+}
+
+/// Regression: `cost_i (soft(r - epsilon) + soft(-r - epsilon))` with `r = y_i - f`.
+pub(super) struct SoftInsensitive<'a> {
+    pub targets: &'a Matrix,
+    pub costs: &'a [f64],
+    pub epsilon: f64,
+    /// The width of the bend; above 0.
+    pub width: f64,
+}
+
+impl SoftInsensitive<'_> {
+    /// Value, slope and curvature of one output by the residual.
+    fn at(&self, i: usize, k: usize, output: f64) -> (f64, f64, f64) {
+        let r = self.targets.at(i, k) - output;
+        let (above, below) = (bend((r - self.epsilon) / self.width), bend((-r - self.epsilon) / self.width));
+        let cost = self.costs[i];
+        (cost * self.width * (above.0 + below.0), cost * (above.1 - below.1), cost * (above.2 + below.2) / self.width)
+    }
+}
+
+impl RowLoss for SoftInsensitive<'_> {
+    fn outputs(&self) -> usize {
+        self.targets.cols()
+    }
+
+    fn loss(&self, i: usize, outputs: &[f64], slopes: &mut [f64]) -> f64 {
+        let mut sum = 0.0;
+        for (k, (slope, &output)) in slopes.iter_mut().zip(outputs).enumerate() {
+            let (value, by_residual, _) = self.at(i, k, output);
+            *slope = -by_residual;
+            sum += value;
+        }
+        sum
+    }
+
+    fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]) {
+        out.iter_mut().enumerate().for_each(|(k, out)| *out = self.at(i, k, outputs[k]).2 * direction[k]);
+    }
+
+    fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
+        outputs.iter().enumerate().map(|(k, &f)| self.at(i, k, f).2).sum::<f64>() / outputs.len() as f64
+    }
+}
+
+/// One class: `cost_i soft(-f)`, and the offset pays the sum of all costs times nu, with `b = -rho`.
+pub(super) struct SoftNovelty<'a> {
+    pub costs: &'a [f64],
+    pub nu: f64,
+    /// The width of the bend; above 0.
+    pub width: f64,
+}
+
+impl RowLoss for SoftNovelty<'_> {
+    fn outputs(&self) -> usize {
+        1
+    }
+
+    fn loss(&self, i: usize, outputs: &[f64], slopes: &mut [f64]) -> f64 {
+        let (value, slope, _) = bend(-outputs[0] / self.width);
+        slopes[0] = -self.costs[i] * slope;
+        self.costs[i] * self.width * value
+    }
+
+    fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]) {
+        out[0] = self.curvature(i, outputs) * direction[0];
+    }
+
+    fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
+        self.costs[i] * bend(-outputs[0] / self.width).2 / self.width
+    }
+
+    fn tilt(&self) -> f64 {
+        self.nu * self.costs.iter().sum::<f64>()
+    }
+}
