@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ._basis import GreedyBasis
     from ._fisher import SparseKernelFisher
     from ._pca import SparseKernelPCA
+    from ._plots import plot_boundary, plot_vectors
     from ._relevance import RVC, RVR
     from ._ridge import SparseKernelRidge
     from ._svm import SparseOneClassSVM, SparseSVC, SparseSVR
@@ -30,6 +31,8 @@ __all__ = [
     "SparseSVC",
     "SparseSVR",
     "__version__",
+    "plot_boundary",
+    "plot_vectors",
 ]
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
@@ -43,6 +46,8 @@ _HOMES = {
     "SparseOneClassSVM": "_svm",
     "SparseSVC": "_svm",
     "SparseSVR": "_svm",
+    "plot_boundary": "_plots",
+    "plot_vectors": "_plots",
 }
 
 
