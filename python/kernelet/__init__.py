@@ -3,13 +3,21 @@
 Every estimator trains the full machine with ``n_vectors=None`` and a machine with few expansion vectors otherwise.
 """
 
-from ._basis import GreedyBasis
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from ._core import Machine, __version__
-from ._fisher import SparseKernelFisher
-from ._pca import SparseKernelPCA
-from ._relevance import RVC, RVR
-from ._ridge import SparseKernelRidge
-from ._svm import SparseOneClassSVM, SparseSVC, SparseSVR
+
+if TYPE_CHECKING:
+    from ._basis import GreedyBasis
+    from ._fisher import SparseKernelFisher
+    from ._pca import SparseKernelPCA
+    from ._plots import plot_boundary, plot_vectors
+    from ._relevance import RVC, RVR
+    from ._ridge import SparseKernelRidge
+    from ._svm import SparseOneClassSVM, SparseSVC, SparseSVR
 
 __all__ = [
     "GreedyBasis",
@@ -23,4 +31,31 @@ __all__ = [
     "SparseSVC",
     "SparseSVR",
     "__version__",
+    "plot_boundary",
+    "plot_vectors",
 ]
+
+# Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
+_HOMES = {
+    "GreedyBasis": "_basis",
+    "RVC": "_relevance",
+    "RVR": "_relevance",
+    "SparseKernelFisher": "_fisher",
+    "SparseKernelPCA": "_pca",
+    "SparseKernelRidge": "_ridge",
+    "SparseOneClassSVM": "_svm",
+    "SparseSVC": "_svm",
+    "SparseSVR": "_svm",
+    "plot_boundary": "_plots",
+    "plot_vectors": "_plots",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'kernelet' has no attribute {name!r}")
+    return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
