@@ -105,7 +105,8 @@ pub fn header_path(source: &Path) -> Result<std::path::PathBuf> {
 pub fn name_of(source: &Path) -> String {
     let stem = source.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     let name: String = stem.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if is_identifier(&name) { name } else { format!("m_{name}") }
+    // Names that begin with an underscore belong to the compiler.
+    if is_identifier(&name) && !name.starts_with('_') { name } else { format!("m_{name}") }
 }
 
 fn unsupported(with: impl Into<String>, instead: impl Into<String>) -> Error {
