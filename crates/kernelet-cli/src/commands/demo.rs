@@ -190,7 +190,7 @@ impl Answer for Shown {
             text += &format!("Written: {model}, {small}, {train}, {test}\n\nTry:\n");
             text += &format!(
                 "  kernelet evaluate {small} {test}\n  kernelet inspect {small} --images 8x8 -o vectors.svg\n  \
-                 kernelet train {train} -o other.model --vectors 20 --tune\n"
+                 kernelet train {train} -o other.model --vectors 20 --gamma 0.0004 --c 10\n"
             );
         }
         text

@@ -134,14 +134,25 @@ fn profile(graph: &mut Graph, u: &str, kernel: &Kernel) -> String {
     }
 }
 
-/// `values` times coefficients, plus offsets. Terms of both signs cancel, so they are summed in double precision always.
-pub(super) fn sums(graph: &mut Graph, values: &str, coefficients: &Matrix, offsets: &[f64]) -> String {
-    let (precision, real) = (graph.precision, graph.real());
+/// `values` times coefficients, plus offsets. In single precision terms of both signs cancel, so that large ones are summed in double.
+pub(super) fn sums(graph: &mut Graph, values: &str, kernel: &Kernel, coefficients: &Matrix, offsets: &[f64]) -> String {
+    let total = |k: usize| coefficients.iter().map(|row| row[k].abs()).sum::<f64>();
+    let largest = (0..coefficients.cols()).map(total).fold(0.0, f64::max);
+    let small = kernel.profile().argument() == Argument::SquaredDistance && f64::from(f32::EPSILON) * largest <= TOO_MUCH;
+    if graph.precision == Precision::F64 || small {
+        return products(graph, values, coefficients, offsets);
+    }
+    let real = i64::from(graph.real());
     graph.precision = Precision::F64;
     let double = i64::from(graph.real());
-    let values = if precision == Precision::F32 { graph.op("Cast", &[values], vec![int("to", double)]) } else { values.into() };
+    let values = graph.op("Cast", &[values], vec![int("to", double)]);
+    let sums = products(graph, &values, coefficients, offsets);
+    graph.precision = Precision::F32;
+    graph.op("Cast", &[&sums], vec![int("to", real)])
+}
+
+/// The same in the precision of the graph.
+pub(super) fn products(graph: &mut Graph, values: &str, coefficients: &Matrix, offsets: &[f64]) -> String {
     let (coefficients, offsets) = (graph.matrix("coefficients", coefficients), graph.constant("offsets", &[offsets.len()], offsets));
-    let sums = graph.op("Gemm", &[&values, &coefficients, &offsets], vec![float("alpha", 1.0), float("beta", 1.0)]);
-    graph.precision = precision;
-    if precision == Precision::F32 { graph.op("Cast", &[&sums], vec![int("to", i64::from(real))]) } else { sums }
+    graph.op("Gemm", &[values, &coefficients, &offsets], vec![float("alpha", 1.0), float("beta", 1.0)])
 }

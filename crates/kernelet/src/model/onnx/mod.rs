@@ -118,15 +118,15 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
     let x = kernel::scaled(graph, "row", machine.scale.as_ref());
     let weights = if matches!(tells, Tells::Deviations(_)) { None } else { weights(expansion) };
     let (outputs, values) = match weights {
-        Some(weights) => (kernel::sums(graph, &x, &weights.transposed(), &machine.offsets), None),
+        Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
         None if machine.vectors() == 0 => {
             // Nothing but the offsets, for as many rows as there are.
             let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.outputs());
-            (kernel::sums(graph, &x, &nothing, &machine.offsets), None)
+            (kernel::products(graph, &x, &nothing, &machine.offsets), None)
         }
         None => {
             let values = kernel::values(graph, &x, &expansion.kernel, &expansion.vectors.to_dense());
-            (kernel::sums(graph, &values, &expansion.coefficients.to_dense(), &machine.offsets), Some(values))
+            (kernel::sums(graph, &values, &expansion.kernel, &expansion.coefficients.to_dense(), &machine.offsets), Some(values))
         }
     };
     decide::add(graph, &machine.decision, &outputs, machine.outputs());
