@@ -8,6 +8,7 @@ mod inspect;
 mod predict;
 mod reproduce;
 mod train;
+mod trained;
 
 use clap::Subcommand;
 

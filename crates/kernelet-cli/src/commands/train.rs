@@ -10,23 +10,22 @@ use kernelet::{
     evaluate::Candidate,
     kernel::Kernel,
     learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::{BasisFacts, Calibration, Decision, FeatureFacts, Prediction, SizeLoss},
+    machine::{Calibration, Decision, FeatureFacts, Prediction},
     model,
     watch::Status,
 };
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use super::trained::{Spanned, Trained};
 use crate::{
     failure::{Failure, Result},
     files,
-    fisher_pursuit::BoundFacts,
     input::{self, Input},
     kernels::{KernelFlags, gamma_of},
-    layout::{count, counted, figure, lines, list, percent, seconds, table},
+    layout::{count, counted},
     learners::{self, Choice, Settings},
     scaling::{ScaleFlags, scaled},
-    session::{Answer, Session},
+    session::Session,
     tune::Search,
 };
 
@@ -284,166 +283,5 @@ fn say_how_it_ended(fit: &Fit, session: &Session) {
         Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
         Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
         _ => session.note("the limit of iterations came first; more of them may give a better machine"),
-    }
-}
-
-/// What came of it.
-#[derive(Serialize)]
-struct Trained {
-    learner: &'static str,
-    kernel: &'static str,
-    gamma: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    c: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    nu: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    epsilon: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    lambda: Option<f64>,
-    rows: usize,
-    dim: usize,
-    classes: Vec<String>,
-    vectors: usize,
-    objective: f64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    dual_objective: Option<f64>,
-    train_error: Option<f64>,
-    iterations: u64,
-    evaluations: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    probability: Option<&'static str>,
-    seconds: f64,
-    status: Status,
-    model: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tried: Option<Vec<Value>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    path: Option<Vec<Value>>,
-    #[serde(skip)]
-    cost: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    penalty: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bias: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    rank: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    components: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    explained: Option<Vec<f64>>,
-    #[serde(flatten)]
-    basis: Option<Spanned>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bound: Option<BoundFacts>,
-}
-
-/// The basis of a machine that was trained on one.
-#[derive(Serialize)]
-struct Spanned {
-    method: String,
-    capped: bool,
-    basis_error: BasisError,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    shrunk: Option<String>,
-    evaluations_of_the_paper: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant: Option<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    sizes: Vec<SizeLoss>,
-}
-
-/// Squared distances of the training rows from the span.
-#[derive(Serialize)]
-struct BasisError {
-    largest: f64,
-    mean: f64,
-}
-
-impl Spanned {
-    fn new(facts: &BasisFacts) -> Self {
-        Spanned {
-            method: facts.method.clone(),
-            capped: facts.capped,
-            basis_error: BasisError { largest: facts.largest_error, mean: facts.mean_error },
-            shrunk: facts.shrunk.clone(),
-            evaluations_of_the_paper: facts.evaluations_of_the_paper,
-            variant: facts.variant.clone(),
-            sizes: facts.sizes.clone(),
-        }
-    }
-}
-
-impl Answer for Trained {
-    fn text(&self) -> String {
-        let mut settings = vec![format!("{}, {}", self.learner, self.kernel)];
-        let numbers = [("gamma", self.gamma), ("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda)];
-        settings.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
-        settings.extend(self.penalty.iter().map(|penalty| format!("penalty {penalty}")));
-        settings.extend(self.bias.iter().map(|bias| format!("bias {bias}")));
-        let mut pairs =
-            vec![("machine", settings.join(", ")), ("rows", format!("{} of {}", count(self.rows), counted(self.dim, "feature")))];
-        if !self.classes.is_empty() {
-            pairs.push(("classes", list(&self.classes)));
-        }
-        pairs.push(("vectors", count(self.vectors)));
-        if let Some(Spanned { method, basis_error: BasisError { largest, mean }, shrunk, variant, sizes, .. }) = &self.basis {
-            let by = if shrunk.is_some() { format!("{method}, then its support vectors") } else { method.clone() };
-            let form = variant.as_ref().map_or(String::new(), |variant| format!(" ({variant})"));
-            pairs.push(("chosen by", by + &form));
-            if let Some(best) = sizes.iter().map(|size| size.loss).reduce(f64::min) {
-                pairs.push(("number by", format!("cross-validation of {} with {} at best", counted(sizes.len(), "size"), percent(best))));
-            }
-            pairs.push(("basis error", format!("mean {}, largest {}", figure(*mean), figure(*largest))));
-        }
-        if let Some(explained) = &self.explained {
-            let first: Vec<String> = explained.iter().take(5).map(|&part| percent(part)).collect();
-            let more = if explained.len() > first.len() { ", .." } else { "" };
-            pairs.push(("components", format!("{} with {} of the variance", count(explained.len()), percent(explained.iter().sum()))));
-            pairs.push(("each has", format!("{}{more}", first.join(", "))));
-        }
-        pairs.push(("objective", figure(self.objective)));
-        match (self.train_error, self.classes.is_empty()) {
-            (None, _) => {}
-            (Some(outside), _) if self.learner == "one-class" => pairs.push(("rows outside", percent(outside))),
-            (Some(error), false) => pairs.push(("train error", percent(error))),
-            (Some(mse), true) => pairs.push(("train mse", figure(mse))),
-        }
-        pairs.extend(self.bound.as_ref().map(|bound| ("bound", bound.sentence.clone())));
-        pairs.extend(self.probability.map(|name| ("probabilities", name.into())));
-        pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
-        pairs.push(("time", seconds(self.seconds)));
-        pairs.push(("model", self.model.clone()));
-        self.search_text() + &self.path_text() + &lines(&pairs)
-    }
-}
-
-impl Trained {
-    /// Every size on the way.
-    fn path_text(&self) -> String {
-        let Some(path) = &self.path else { return String::new() };
-        let header = ["vectors", "objective", "train error"].map(String::from);
-        let number = |level: &Value, key: &str| level[key].as_f64();
-        let row = |level: &Value| {
-            let error = number(level, "train_error").map(percent).unwrap_or_default();
-            vec![level["vectors"].to_string(), number(level, "objective").map(figure).unwrap_or_default(), error]
-        };
-        table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
-    }
-
-    /// The best few of the settings tried.
-    fn search_text(&self) -> String {
-        const SHOWN: usize = 5;
-        let Some(tried) = &self.tried else { return String::new() };
-        let keys: Vec<&str> = self.cost.into_iter().chain(["gamma", "loss"]).collect();
-        let keys = keys.iter().filter(|key| tried.iter().all(|candidate| candidate.get(key).is_some()));
-        let header: Vec<String> = std::iter::once("tried").chain(keys.clone().copied()).map(String::from).collect();
-        let row = |(place, candidate): (usize, &Value)| {
-            let values = keys.clone().map(|key| candidate[key].as_f64().map(figure).unwrap_or_default());
-            std::iter::once((place + 1).to_string()).chain(values).collect()
-        };
-        let rows: Vec<Vec<String>> = tried.iter().enumerate().take(SHOWN).map(row).collect();
-        let more = format!("the best {} of {} settings tried\n\n", rows.len(), tried.len());
-        table(&header, &rows) + &more
     }
 }
