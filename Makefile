@@ -10,10 +10,11 @@ test: lint test-rust test-python ## format, lints and all tests; the Python part
 test-rust: ## the tests of library and program; needs nothing but Rust
 	PYO3_NO_PYTHON=1 cargo test --workspace --quiet
 
-# The wheel is built with the release profile in target/, so that a second run compiles only what changed.
+# The wheel is built in target/, so that what was compiled before is not compiled again. Tests take the profile of the Rust tests (PROFILE=dev).
+PROFILE ?= release
 wheel: target/python-venv/made ## the Python wheel, in target/wheels
 	rm -f target/wheels/kernelet-*.whl
-	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --release --quiet --out ../target/wheels
+	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --profile $(PROFILE) --quiet --out ../target/wheels
 	@du -h target/wheels/kernelet-*.whl
 
 target/python-venv/made: python/tests/requirements.txt
@@ -27,7 +28,7 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 	elif ! $(MAKE) --no-print-directory target/python-venv/made; then \
 		echo "the tools of python/tests/requirements.txt could not be installed; the Python package is not tested"; \
 	else \
-		$(MAKE) --no-print-directory wheel && \
+		$(MAKE) --no-print-directory wheel PROFILE=dev && \
 		target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl && \
 		target/python-venv/bin/mypy --no-error-summary --config-file python/pyproject.toml python/kernelet && \
 		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider . ; \
