@@ -225,8 +225,10 @@ def test_few_components_on_all_rows_are_those_of_the_full_machine():
     full = SparseKernelPCA(None, n_components=3, gamma=0.1).fit_transform(X)
     on_basis = SparseKernelPCA(150, n_components=3, gamma=0.1, method="greedy-basis").fit_transform(X)
     np.testing.assert_allclose(np.abs(full), np.abs(on_basis), atol=1e-5)
-    part = SparseKernelPCA(150, n_components=0.9, gamma=0.1).fit(X)
+    part = SparseKernelPCA(150, n_components=0.9, gamma=0.1, method="greedy-basis").fit(X)
     assert 1 <= part.transform(X).shape[1] < 20
+    with pytest.raises(ValueError, match="say how many components"):
+        SparseKernelPCA(20, n_components=0.9, gamma=0.1).fit(X)
 
 
 def test_few_vectors_found_with_the_machine_beat_those_chosen_before():
