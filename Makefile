@@ -79,8 +79,8 @@ check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; 
 	for package in numpy onnxruntime libsvm-official; do \
 		target/peers-venv/bin/pip install --quiet "$$package" || echo "$$package could not be installed; what needs it is left out"; \
 	done
-	cargo test --quiet -p kernelet --test targets --test model_files
-	cargo test --quiet -p kernelet-cli --test cli deploy -- --nocapture
+	PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test targets --test model_files
+	PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test cli deploy -- --nocapture
 	! target/peers-venv/bin/python -c "import numpy, onnxruntime" || \
 		target/peers-venv/bin/python crates/kernelet/tests/targets/check_with_onnxruntime.py
 	! target/peers-venv/bin/python -c "import libsvm" || \
