@@ -26,7 +26,7 @@ pub struct Method {
     make: fn(&Settings, u64) -> Box<dyn Sparsifier>,
 }
 
-/// All methods, the default first.
+/// All methods; the first is what `auto` means where flags of methods are given.
 pub const METHODS: &[Method] = &[
     Method { name: "pursuit", uses: &["criterion", "outputs", "sample", "plain", "chunk", "passes"], ends_by_itself: never, make: pursuit },
     Method { name: "l1", uses: &["weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
@@ -231,7 +231,8 @@ impl Settings {
         })
     }
 
-    fn given(&self) -> Vec<&'static str> {
+    /// The flags of methods that were given.
+    pub fn given(&self) -> Vec<&'static str> {
         let flags = [
             ("criterion", self.criterion.is_some()),
             ("outputs", self.outputs.is_some()),
@@ -274,12 +275,21 @@ impl Method {
     }
 }
 
-/// Reads the name of a method; `auto` is the default.
-pub fn by_name() -> impl TypedValueParser<Value = &'static Method> {
+/// The method that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Chosen {
+    /// Whatever is best.
+    Auto,
+    /// This one.
+    Named(&'static Method),
+}
+
+/// Reads the name of a method.
+pub fn by_name() -> impl TypedValueParser<Value = Chosen> {
     let names = PossibleValuesParser::new(std::iter::once("auto").chain(METHODS.iter().map(|method| method.name)));
     names.try_map(|name| match name.as_str() {
-        "auto" => METHODS.first().ok_or("there is no method"),
-        _ => METHODS.iter().find(|method| method.name == name).ok_or("there is no such method"),
+        "auto" => Ok(Chosen::Auto),
+        _ => METHODS.iter().find(|method| method.name == name).map(Chosen::Named).ok_or("there is no such method"),
     })
 }
 

@@ -14,10 +14,12 @@
 //! | [`learn`] | How do data become a full machine? |
 //! | [`frame`] | Which basis do all sparse methods share? |
 //! | [`sparsify`] | How does a machine become small? |
+//! | [`compress`] | How small may a machine be, and which way leads there? |
 //! | [`evaluate`] | How good is it? |
 //! | [`model`] | How does a machine leave and return? |
 //! | [`watch`] | How does a caller see progress and stop? |
 
+pub mod compress;
 pub mod data;
 mod error;
 pub mod evaluate;

@@ -6,7 +6,9 @@ fn a_small_machine_agrees_with_the_large_one_and_says_so() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let (data, test) = (folder.path("train.svm"), folder.file("test.svm", two_classes(90)));
-    let json = run(&["compress", &model, "-o", &small, "--vectors", "8", "--data", &data, "--test", &test, "--json"]).json();
+    let json =
+        run(&["compress", &model, "-o", &small, "--method", "pursuit", "--vectors", "8", "--data", &data, "--test", &test, "--json"])
+            .json();
     assert_eq!((json["method"].as_str(), json["vectors"].as_u64(), json["capped"].as_bool()), (Some("pursuit"), Some(8), Some(false)));
     assert!(json["vectors_before"].as_u64().unwrap() > 8 && json["agreement"].as_f64().unwrap() > 0.9, "{json}");
     let relative = json["relative_residual"].as_f64().unwrap();
@@ -21,7 +23,7 @@ fn a_small_machine_agrees_with_the_large_one_and_says_so() {
 fn the_path_shows_every_size_and_the_residual_falls() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
-    let json = run(&["compress", &model, "-o", &small, "--vectors", "6", "--path", "--json"]).json();
+    let json = run(&["compress", &model, "-o", &small, "--method", "pursuit", "--vectors", "6", "--path", "--json"]).json();
     let path = json["path"].as_array().unwrap();
     let sizes: Vec<u64> = path.iter().map(|level| level["vectors"].as_u64().unwrap()).collect();
     assert_eq!(sizes, [1, 2, 3, 4, 5, 6]);
@@ -78,7 +80,7 @@ fn several_classes_share_their_vectors_or_have_their_own() {
     let folder = Folder::new();
     let (data, model, small) = (folder.file("a.csv", three_classes(120)), folder.path("m"), folder.path("s"));
     run(&["train", &data, "-o", &model, "--multiclass", "one-vs-rest"]).succeeded();
-    let joint = run(&["compress", &model, "-o", &small, "--vectors", "9", "--data", &data, "--json"]).json();
+    let joint = run(&["compress", &model, "-o", &small, "--method", "pursuit", "--vectors", "9", "--data", &data, "--json"]).json();
     let separate = run(&["compress", &model, "-o", &small, "--vectors", "3", "--outputs", "separate", "--data", &data, "--json"]).json();
     assert_eq!(joint["vectors"], 9);
     assert!(separate["vectors"].as_u64().unwrap() <= 9);
@@ -90,9 +92,10 @@ fn budgets_that_make_no_sense_are_wrong_usage_and_too_large_ones_are_capped() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let compress = |flags: &[&str]| run(&[&["compress", &model, "-o", &small][..], flags].concat());
-    compress(&[]).failed(2, "say how small: --vectors, --fraction or --max-residual");
+    compress(&["--method", "pursuit"])
+        .failed(2, "say how small: --vectors, --fraction, --max-bytes, --max-residual, --max-loss or --min-agreement");
     compress(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
-    compress(&["--fraction", "1.5"]).failed(2, "--fraction is 1.5, but must be above 0 and at most 1");
+    compress(&["--fraction", "1.5"]).failed(2, "fraction is 1.5, but must be above 0 and at most 1");
     compress(&["--max-residual", "-1"]).failed(2, "max-residual is -1");
     compress(&["--vectors", "3", "--refit", "margin"]).failed(2, "--refit margin needs rows; give them with --data");
     compress(&["--vectors", "3", "--method", "magic"]).failed(2, "auto, pursuit, l1, l0, independent, fixed-point, gradient, refine");

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod arrays;
+mod auto;
 mod bad_data;
 mod bad_models;
 mod basis;

@@ -72,7 +72,7 @@ fn flags_that_make_no_sense_are_wrong_usage() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let compress = |flags: &[&str]| run(&[&["compress", &model, "-o", &small][..], flags].concat());
-    compress(&["--method", "l1"]).failed(2, "say how small: --vectors, --fraction or --max-residual");
+    compress(&["--method", "l1"]).failed(2, "say how small: --vectors, --fraction");
     compress(&["--method", "l0"]).failed(2, "say how small");
     compress(&["--method", "independent", "--tolerance", "-1"]).failed(2, "tolerance is -1, but must be above 0 and below 1");
     compress(&["--vectors", "3", "--lossless"]).failed(2, "--lossless is not used by pursuit, only by l0");

@@ -68,6 +68,14 @@ impl<'a> Task<'a> {
     }
 }
 
+/// The machine of some of the vectors, with the coefficients they have.
+pub(crate) fn part_of(machine: &Machine, chosen: &[usize]) -> Machine {
+    let Expansion { kernel, vectors, coefficients } = &machine.expansion;
+    let coefficients = Coefficients::Dense(coefficients.to_dense().select(chosen));
+    let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(chosen), coefficients };
+    Machine { expansion, calibration: None, ..machine.clone() }
+}
+
 /// f_k without its offset, for points in the space of the vectors: `<Psi_k, Phi(x)>`.
 pub(crate) fn inner_products(expansion: &Expansion, points: &Points) -> Result<Matrix> {
     let machine = Machine {

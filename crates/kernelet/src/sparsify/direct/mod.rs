@@ -5,6 +5,7 @@
 mod checkpoint;
 mod coordinates;
 mod discriminant;
+mod distil;
 #[cfg(test)]
 mod gradients;
 mod grow;
@@ -23,6 +24,7 @@ mod squared;
 mod squared_hinge;
 mod variance;
 
+pub use distil::Distil;
 pub use init::Init;
 pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};

@@ -1,6 +1,7 @@
 //! Linear machines with squared hinge loss on shared coordinates, one for each class, by Newton's method.
 //!
-//! For class k: `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))^2`, b not penalised. On the rows with an error (the active ones) this is a
+//! For class k: `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))^2`, b not penalised. In distillation a row may have a target t between -1 and
+//! 1 instead of a sign, which is to be met from both sides: `c_i (t_ik - (w.v_i + b))^2`. On the rows with an error (the active ones) this is a
 //! quadratic, whose minimum one linear system gives; where the active rows stay the same, the minimum is the exact one. Two to four rounds
 //! from a good start.
 //!
@@ -23,8 +24,8 @@ const MOST_ROUNDS: usize = 50;
 
 /// Machines with squared hinge loss.
 pub(super) struct SquaredHinge<'a> {
-    /// n x q, +1 or -1; 0 where the class is not about the row.
-    pub signs: &'a Matrix,
+    /// n x q: +1 or -1, a side to be on; or in between, a value to be met.
+    pub targets: &'a Matrix,
     /// Above 0, one for each row.
     pub costs: &'a [f64],
     /// (m + 1) x q: the weights of the last solution, and below them the offsets.
@@ -32,21 +33,17 @@ pub(super) struct SquaredHinge<'a> {
 }
 
 impl<'a> SquaredHinge<'a> {
-    pub fn new(signs: &'a Matrix, costs: &'a [f64]) -> Self {
-        SquaredHinge { signs, costs, last: None }
-    }
-
-    fn error(&self, y: f64, output: f64) -> f64 {
-        if y == 0.0 { 0.0 } else { (1.0 - y * output).max(0.0) }
+    pub fn new(targets: &'a Matrix, costs: &'a [f64]) -> Self {
+        SquaredHinge { targets, costs, last: None }
     }
 
     /// The losses of each class for the given outputs of some rows.
     fn add_losses(&self, first: usize, outputs: &[f64], losses: &mut [f64]) {
         let q = losses.len();
-        let rows = outputs.chunks_exact(q).zip(self.signs.values()[first * q..].chunks_exact(q)).zip(&self.costs[first..]);
-        for ((outputs, signs), cost) in rows {
-            for ((loss, &output), &y) in losses.iter_mut().zip(outputs).zip(signs) {
-                let error = self.error(y, output);
+        let rows = outputs.chunks_exact(q).zip(self.targets.values()[first * q..].chunks_exact(q)).zip(&self.costs[first..]);
+        for ((outputs, targets), cost) in rows {
+            for ((loss, &output), &target) in losses.iter_mut().zip(outputs).zip(targets) {
+                let error = error(target, output);
                 *loss += cost * error * error;
             }
         }
@@ -70,7 +67,7 @@ impl<'a> SquaredHinge<'a> {
         (out, sums(parts, q))
     }
 
-    /// `sum_i 2 c_i r_i r_i'` with rows `r = [v, 1, y]`: it holds the matrix of the system, its border, its corner and the right-hand side.
+    /// `sum_i 2 c_i r_i r_i'` with rows `r = [v, 1, t]`: it holds the matrix of the system, its border, its corner and the right-hand side.
     fn squares(&self, coordinates: &Coordinates, k: usize, rows: &[usize]) -> Matrix {
         let m = coordinates.cols();
         outer_sum(rows.len(), m + 2, |range, out| {
@@ -79,10 +76,20 @@ impl<'a> SquaredHinge<'a> {
                 let root = (2.0 * self.costs[rows[place]]).sqrt();
                 let out = &mut out[place * (m + 2)..(place + 1) * (m + 2)];
                 out[..m].iter_mut().zip(v).for_each(|(out, v)| *out = root * v);
-                (out[m], out[m + 1]) = (root, root * self.signs.at(rows[place], k));
+                (out[m], out[m + 1]) = (root, root * self.targets.at(rows[place], k));
             });
         })
     }
+}
+
+/// True where an output is not what it should be; always for a value to be met, which makes part of the quadratic even where it is.
+fn active(target: f64, output: f64) -> bool {
+    target * output < 1.0 || target.abs() < 1.0
+}
+
+/// How far an output is from its target.
+fn error(target: f64, output: f64) -> f64 {
+    if active(target, output) { target - output } else { 0.0 }
 }
 
 fn sums(parts: Vec<Vec<f64>>, q: usize) -> Vec<f64> {
@@ -124,7 +131,7 @@ impl<'a> Run<'a> {
         let mut run = Run { problem, coordinates, weights, outputs, classes: vec![] };
         run.classes = (0..q).map(|k| Class { value: losses[k] + run.half_norm(&run.weights, k), ..Class::default() }).collect();
         // Before the first round no row was active.
-        let none = Matrix::from_fn(run.outputs.rows(), q, |i, k| problem.signs.at(i, k));
+        let none = Matrix::from_fn(run.outputs.rows(), q, |i, k| problem.targets.at(i, k));
         let active = std::mem::replace(&mut run.outputs, none);
         let changes = run.move_by(&active, &vec![1.0; q]);
         run.update(changes);
@@ -143,10 +150,10 @@ impl<'a> Run<'a> {
             for (place, (outputs, reached)) in outputs.chunks_exact_mut(q).zip(reached.chunks_exact(q)).enumerate() {
                 let i = c * CHUNK + place;
                 for (k, (output, reached)) in outputs.iter_mut().zip(reached).enumerate().filter(|(k, _)| parts[*k] > 0.0) {
-                    let y = problem.signs.at(i, k);
-                    let before = problem.error(y, *output) > 0.0;
+                    let target = problem.targets.at(i, k);
+                    let before = active(target, *output);
                     *output = if parts[k] == 1.0 { *reached } else { *output + parts[k] * (reached - *output) };
-                    match (before, problem.error(y, *output) > 0.0) {
+                    match (before, active(target, *output)) {
                         (false, true) => changes[k].entered.push(i),
                         (true, false) => changes[k].left.push(i),
                         _ => {}
@@ -168,14 +175,13 @@ impl<'a> Run<'a> {
     /// Brings the squares of all classes up to date.
     fn update(&mut self, changes: Vec<Change>) {
         for (k, change) in changes.into_iter().enumerate() {
-            let before = self.classes[k].active;
-            self.classes[k].active = before + change.entered.len() - change.left.len();
+            self.classes[k].active = (self.classes[k].active + change.entered.len()).saturating_sub(change.left.len());
             // What is subtracted leaves its rounding behind: where much has changed, all is summed again.
             let first = self.classes[k].squares.rows() == 0;
             if first || change.entered.len() + 2 * change.left.len() > self.classes[k].active {
                 let n = self.outputs.rows();
-                let active: Vec<usize> =
-                    (0..n).filter(|&i| self.problem.error(self.problem.signs.at(i, k), self.outputs.at(i, k)) > 0.0).collect();
+                let active: Vec<usize> = (0..n).filter(|&i| active(self.problem.targets.at(i, k), self.outputs.at(i, k))).collect();
+                self.classes[k].active = active.len();
                 self.classes[k].squares = self.problem.squares(self.coordinates, k, &active);
                 continue;
             }
@@ -244,7 +250,7 @@ impl<'a> Run<'a> {
                 Matrix::from_fn(targets.rows() - 1, 1, |j, _| self.weights.at(j, k) + part * (targets.at(j, k) - self.weights.at(j, k)));
             let loss = (0..self.outputs.rows()).map(|i| {
                 let output = self.outputs.at(i, k) + part * (reached.at(i, k) - self.outputs.at(i, k));
-                self.problem.costs[i] * self.problem.error(self.problem.signs.at(i, k), output).powi(2)
+                self.problem.costs[i] * error(self.problem.targets.at(i, k), output).powi(2)
             });
             let value = loss.sum::<f64>() + 0.5 * dot(weights.values(), weights.values());
             if value < before {
@@ -258,7 +264,7 @@ impl<'a> Run<'a> {
 
 impl Inner for SquaredHinge<'_> {
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
-        let (m, q) = (coordinates.cols(), self.signs.cols());
+        let (m, q) = (coordinates.cols(), self.targets.cols());
         let begin = self.last.take().filter(|w| w.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
         let mut run = Run::start(self, coordinates, begin);
         for _ in 0..MOST_ROUNDS {
@@ -268,10 +274,7 @@ impl Inner for SquaredHinge<'_> {
             run.round();
         }
         let Run { weights, outputs, classes, .. } = run;
-        let pull = |i: usize, k: usize| {
-            let y = self.signs.at(i, k);
-            2.0 * self.costs[i] * self.error(y, outputs.at(i, k)) * y
-        };
+        let pull = |i: usize, k: usize| 2.0 * self.costs[i] * error(self.targets.at(i, k), outputs.at(i, k));
         let solution = Solution {
             value: classes.iter().map(|class| class.value).sum(),
             weights: weights.select(&(0..m).collect::<Vec<_>>()),
@@ -328,16 +331,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_a_class_is_not_about_do_not_count() {
-        let (rows, mut signs, costs) = problem(200, 4, 2);
-        (0..100).for_each(|i| signs.row_mut(i)[1] = 0.0);
-        let whole = solve(&rows, &signs, &costs, None);
-        let half: Vec<usize> = (100..200).collect();
-        let (some, half_signs) = (rows.select(&half), Matrix::column(signs.select(&half).col(1)));
-        let part = solve(&some, &half_signs, &costs[100..], None);
-        assert!((whole.offsets[1] - part.offsets[0]).abs() < 1e-9);
-        for j in 0..4 {
-            assert!((whole.weights.at(j, 1) - part.weights.at(j, 0)).abs() < 1e-9);
+    fn values_to_be_met_pull_from_both_sides() {
+        let (rows, mut targets, costs) = problem(200, 4, 2);
+        (0..100).for_each(|i| targets.row_mut(i)[1] = 0.5 * rows.at(i, 0).tanh());
+        let solution = solve(&rows, &targets, &costs, None);
+        let output = |i: usize, k: usize| dot(rows.row(i), &solution.weights.col(k)) + solution.offsets[k];
+        let pull = |i: usize, k: usize| {
+            let (t, f) = (targets.at(i, k), output(i, k));
+            let met = t.abs() == 1.0 && t * f >= 1.0;
+            if met { 0.0 } else { 2.0 * costs[i] * (t - f) }
+        };
+        assert!((0..100).any(|i| pull(i, 1) < 0.0) && (0..100).any(|i| pull(i, 1) > 0.0));
+        for k in 0..2 {
+            assert!((0..200).map(|i| pull(i, k)).sum::<f64>().abs() < 1e-9 * 200.0);
+            for j in 0..4 {
+                let pulled: f64 = (0..200).map(|i| pull(i, k) * rows.at(i, j)).sum();
+                assert!((solution.weights.at(j, k) - pulled).abs() < 1e-9 * 200.0, "{k} {j}");
+            }
         }
     }
 }

@@ -1,0 +1,124 @@
+//! Compression by whatever is best.
+use std::time::Instant;
+
+use kernelet::{
+    compress::{Compressed, Compression, Effort, Knowledge, ways_for},
+    data::Target,
+    machine::Machine,
+    model::{self, Kind},
+    sparsify::{Task, squared_norm},
+    watch::Status,
+};
+
+use super::{
+    Compress, Rows,
+    answer::{Answered, Shown, Tried, error_on},
+};
+use crate::{
+    failure::{Failure, Result},
+    layout::count,
+    session::Session,
+};
+
+impl Compress {
+    /// Tries the ways there are and keeps the best.
+    pub(super) fn run_auto(&self, machine: Machine, kind: Kind, rows: Rows, session: &Session) -> Result<()> {
+        self.check_labels(&rows)?;
+        let goals = self.goals.goals();
+        let vectors = goals.most_vectors(&machine)?;
+        let capped = self.goals.vectors.filter(|wanted| *wanted > machine.vectors());
+        let distilled = rows.data.is_some() && !machine.decision.labels().is_empty();
+        let c = if distilled { self.cost(&machine, kind, session) } else { self.c }.or(machine.facts.c).unwrap_or(1.0);
+        let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
+        let known = Knowledge { rows: rows.data.is_some() && !by_residual, labels: self.labels, c, vectors, seed: session.seed };
+        let ways = ways_for(&machine, known, self.effort);
+        let task = Task { machine: &machine, data: rows.data.as_ref(), candidates: None };
+        let clock = Instant::now();
+        let compression = Compression {
+            task,
+            ways: &ways,
+            goals: &goals,
+            metric: self.goals.metric,
+            curve: self.path,
+            most_rows: self.effort.most_rows(),
+            seed: session.seed,
+        };
+        let found = compression.run(&session.watch())?;
+        let seconds = clock.elapsed().as_secs_f64();
+        self.say(&machine, &found, capped, session);
+        let mut answer = Answered::measured("auto", &machine, &found.machine, (&rows.data, &rows.test), &self.output)?;
+        (answer.capped, answer.status, answer.seconds) = (capped.is_some(), found.status, seconds);
+        if self.path {
+            answer.path = Some(levels(&machine, &found, &rows)?);
+        }
+        answer.tell(&found);
+        model::save(&found.machine, &self.output)?;
+        session.answer(&answer)
+    }
+
+    fn check_labels(&self, rows: &Rows) -> Result<()> {
+        let unlabelled = rows.data.as_ref().is_some_and(|data| data.target == Target::None);
+        match &self.data {
+            Some(path) if self.labels && unlabelled => {
+                Err(Failure::usage(format!("--labels needs labels, and {path} has none; leave --labels out, or give labelled rows")))
+            }
+            Some(path) if self.goals.max_loss.is_some() && unlabelled => Err(Failure::usage(format!(
+                "--max-loss compares with the truth, and {path} has no targets; ask for --min-agreement, or give rows with targets"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn say(&self, machine: &Machine, found: &Compressed, capped: Option<usize>, session: &Session) {
+        if let Some(wanted) = capped {
+            let all = count(machine.vectors());
+            session.note(format!("the model has fewer vectors than {}: {all}; there is little to gain", count(wanted)));
+        }
+        if machine.calibration.is_some() && found.machine.calibration.is_none() {
+            session.note("the probabilities of the model belong to its own outputs and are left out; with --data new ones are learned");
+        }
+        if machine.calibration.is_some() && found.machine.calibration.is_some() {
+            session.note("the probabilities are learned again, from those of the model on held-out rows");
+        }
+        if machine.decision != found.machine.decision {
+            session.note("the votes of pairs have become one output for each class, which is smaller; --layout libsvm keeps the pairs");
+        }
+        if found.status == Status::Cancelled {
+            session.note("interrupted; the best machine so far is kept");
+        }
+        for attempt in found.tried.iter().filter(|attempt| attempt.failed.is_some()) {
+            session.detail(format!("{}: {}", attempt.way, attempt.failed.as_deref().unwrap_or_default()));
+        }
+        found.missing.iter().for_each(|sentence| session.note(format!("not reached: {sentence}")));
+        if self.data.is_none() && self.effort != Effort::Quick {
+            session.detail("with --data rows are distilled, which mostly gives better machines");
+        }
+    }
+}
+
+/// The best machine of each size tried.
+fn levels(machine: &Machine, found: &Compressed, rows: &Rows) -> Result<Vec<Shown>> {
+    let start: f64 = squared_norm(&machine.expansion)?.iter().sum();
+    let shown = |(small, figures): &(Machine, kernelet::compress::Figures)| {
+        Ok(Shown {
+            vectors: small.vectors(),
+            residual: figures.residual.map(|residual| residual * start),
+            train_error: error_on(small, rows.data.as_ref())?,
+            test_error: error_on(small, rows.test.as_ref())?,
+            agreement: figures.agreement,
+        })
+    };
+    found.path.iter().map(shown).collect()
+}
+
+impl Answered {
+    /// What was tried, and why this machine.
+    fn tell(&mut self, found: &Compressed) {
+        (self.way, self.why) = (Some(found.way.clone()), Some(found.why.clone()));
+        (self.goals_met, self.missing) = (Some(found.missing.is_empty()), found.missing.clone());
+        self.held_out_rows = Some(found.held_out).filter(|rows| *rows > 0);
+        (self.held_out_loss, self.held_out_loss_before) = (found.figures.loss, found.loss_before);
+        self.held_out_agreement = found.figures.agreement;
+        self.tried = found.tried.iter().map(Tried::of).collect();
+    }
+}

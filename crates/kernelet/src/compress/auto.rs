@@ -1,0 +1,165 @@
+//! Which ways are worth trying? By the kernel, the rows there are, and the time that may be spent.
+//!
+//! | there are | ways |
+//! |---|---|
+//! | no rows | vectors chosen by pursuit or made by fixed-point steps, then all moved together: the distance of the weight vectors judges |
+//! | rows | those with coefficients that fit the outputs on the rows, and distillation, from the vectors of pursuit and from its own |
+//! | labels that are to be used | direct training on them, from the vectors of pursuit and from its own |
+//!
+//! Kernels with a corner have vectors chosen, never moved.
+use super::way::{Steps, Way};
+use crate::{
+    kernel::Argument,
+    machine::{Decision, Machine},
+    sparsify::{
+        Refit, Sparsifier,
+        construct::{FixedPoint, Gradient, Refinement, Starts},
+        direct::{Distil, Margin, Search},
+        select::Pursuit,
+    },
+};
+
+/// How much time may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// One way, few steps.
+    Quick,
+    /// Some ways.
+    #[default]
+    Normal,
+    /// More ways, starts and steps.
+    Thorough,
+}
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Effort; 3] = [Effort::Quick, Effort::Normal, Effort::Thorough];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::Quick => "quick",
+            Effort::Normal => "normal",
+            Effort::Thorough => "thorough",
+        }
+    }
+
+    /// The effort with this name.
+    pub fn named(name: &str) -> Option<Effort> {
+        Effort::ALL.into_iter().find(|effort| effort.name() == name)
+    }
+
+    fn steps(self) -> usize {
+        match self {
+            Effort::Quick => 30,
+            Effort::Normal => 100,
+            Effort::Thorough => 300,
+        }
+    }
+
+    /// Rows that are looked at.
+    pub fn most_rows(self) -> usize {
+        match self {
+            Effort::Quick => 5_000,
+            Effort::Normal => 20_000,
+            Effort::Thorough => usize::MAX,
+        }
+    }
+
+    fn starts(self) -> usize {
+        if self == Effort::Thorough { 3 } else { 1 }
+    }
+}
+
+/// What there is to compress with.
+#[derive(Clone, Copy, Debug)]
+pub struct Knowledge {
+    /// Rows were given.
+    pub rows: bool,
+    /// Their labels are to be learned from.
+    pub labels: bool,
+    /// The cost of an error.
+    pub c: f64,
+    /// The vectors that are expected.
+    pub vectors: usize,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+}
+
+/// Kernel values times features that making vectors one after another may look at, before it takes too long.
+const MOST_WORK: f64 = 3e7;
+
+/// The ways to try.
+pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
+    let kernel = &machine.expansion.kernel;
+    let smooth = kernel.profile().smooth();
+    let trained = smooth && kernel.profile().definite();
+    let refit = if known.rows { Refit::Outputs } else { Refit::None };
+    // Pairs of many classes are many outputs, and moving vectors for all of them takes long; distillation needs one output a class.
+    let pairs = known.rows && matches!(machine.decision, Decision::Votes { .. });
+    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth && !pairs)];
+    let search = Search { iterations: effort.steps(), starts: effort.starts(), seed: known.seed, ..Search::default() };
+    let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
+    let labels = known.labels && classes;
+    let taught = || match labels {
+        true => Steps::Margin(Margin { kernel: kernel.clone(), c: known.c, search: search.clone(), ..Margin::default() }),
+        false => Steps::Distil(Distil { c: known.c, search: search.clone() }),
+    };
+    if known.rows && trained {
+        let name = if labels { "margin" } else { "distil" };
+        let start = if pairs { "pursuit" } else { "pursuit + refine" };
+        ways.push(Way { name: format!("{start} + {name}"), steps: taught(), from: Some(0), rival: true });
+        if effort != Effort::Quick {
+            ways.push(Way { name: name.into(), steps: taught(), from: None, rival: true });
+        }
+        if labels {
+            // What imitates a model that has seen the held-out rows is no rival for what learns from the others alone.
+            ways[0].rival = false;
+            return ways;
+        }
+    }
+    let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + 10) as f64;
+    if smooth && !pairs && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
+        let starts = Starts { seed: known.seed, ..Starts::default() };
+        ways.push(match kernel.profile().argument() {
+            Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
+            Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, refit, true),
+        });
+    }
+    ways
+}
+
+/// Vectors of a method, moved together where the kernel is smooth.
+fn found_by(method: Box<dyn Sparsifier>, effort: Effort, refit: Refit, smooth: bool) -> Way {
+    let parts = [method.name(), if smooth { " + refine" } else { "" }, if refit == Refit::Outputs { " + outputs" } else { "" }];
+    let refinement = smooth.then(|| Refinement { max_steps: effort.steps(), ..Refinement::default() });
+    Way { name: parts.concat(), steps: Steps::Sparsify { method, refinement, refit, c: None, least_error: false }, from: None, rival: true }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{kernel::Kernel, sparsify::toy};
+
+    fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
+        let machine = toy::machine(kernel, 30, 1);
+        let known = Knowledge { rows, labels, c: 1.0, vectors: 5, seed: 0 };
+        ways_for(&machine, known, effort).into_iter().map(|way| way.name).collect()
+    }
+
+    #[test]
+    fn the_ways_follow_from_kernel_rows_and_effort() {
+        let gaussian = || Kernel::gaussian(0.5);
+        assert_eq!(names(gaussian(), false, false, Effort::Quick), ["pursuit + refine"]);
+        assert_eq!(names(gaussian(), false, false, Effort::Normal), ["pursuit + refine", "fixed-point + refine"]);
+        assert_eq!(names(gaussian(), true, false, Effort::Quick), ["pursuit + refine + outputs", "pursuit + refine + distil"]);
+        let all = ["pursuit + refine + outputs", "pursuit + refine + distil", "distil", "fixed-point + refine + outputs"];
+        assert_eq!(names(gaussian(), true, false, Effort::Normal), all);
+        let labels = ["pursuit + refine + outputs", "pursuit + refine + margin", "margin"];
+        assert_eq!(names(gaussian(), true, true, Effort::Normal), labels);
+        let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
+        assert_eq!(names(polynomial, false, false, Effort::Thorough), ["pursuit + refine", "gradient + refine"]);
+        let corner = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();
+        assert_eq!(names(corner, true, false, Effort::Normal), ["pursuit + outputs"]);
+    }
+}

@@ -1,0 +1,17 @@
+//! How small may a machine be, and which way leads there?
+//!
+//! A [`Way`] makes a machine of a given size; a [`Judge`] says how good it is on rows that it was not made from; [`Goals`] say how small and how good
+//! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`ways_for`] chooses the ways
+//! by kernel, data and [`Effort`].
+mod auto;
+mod goals;
+mod judge;
+mod recalibrate;
+mod search;
+mod way;
+
+pub use auto::{Effort, Knowledge, ways_for};
+pub use goals::Goals;
+pub use judge::{Figures, Judge, Metric, Parts};
+pub use search::{Attempt, Compressed, Compression};
+pub use way::{Steps, Way};
