@@ -193,22 +193,21 @@ fn quoted(word: &str) -> String {
 pub fn make_curves(named: Option<Vec<Choice>>, material: &Material, session: &Session) -> Result<(Vec<Curve>, Vec<String>)> {
     let usual = named.is_none();
     let choices = named.unwrap_or_else(|| curves::usual(material.machine, material.data));
-    let (mut made, mut notes) = (vec![], vec![]);
+    let (mut made, mut left_out) = (vec![], vec![]);
     for choice in choices {
         match choice.curve(material, session) {
             Ok(curve) => made.push(curve),
-            Err(Failure::Usage(message)) if usual => {
-                let sentence = Failure::Usage(message).sentence();
-                session.note(format!("{} is left out: {sentence}", choice.name()));
-                notes.push(format!("{} is left out: {sentence}", choice.name()));
-            }
+            Err(failure @ (Failure::Usage(_) | Failure::Failed(_))) if usual => left_out.push((choice.name(), failure)),
             Err(failure) => return Err(failure),
         }
     }
-    match made.is_empty() {
-        true => Err(Failure::failed("none of the usual methods works with this model; name others with --methods")),
-        false => Ok((made, notes)),
+    if made.is_empty() {
+        let first = left_out.into_iter().next().map(|(_, failure)| failure);
+        return Err(first.unwrap_or_else(|| Failure::usage("no method is named")));
     }
+    let notes: Vec<String> = left_out.iter().map(|(name, failure)| format!("{name} is left out: {}", failure.sentence())).collect();
+    notes.iter().for_each(|note| session.note(note));
+    Ok((made, notes))
 }
 
 /// Who made the page, where and how.

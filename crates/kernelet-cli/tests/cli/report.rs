@@ -78,6 +78,19 @@ fn numbers_features_and_models_without_data_have_reports_too() {
 }
 
 #[test]
+fn usual_methods_that_do_not_work_with_a_model_are_left_out_with_a_sentence() {
+    let folder = Folder::new();
+    let (data, model, html) = (folder.file("train.svm", two_classes(60)), folder.path("m"), folder.path("r.html"));
+    run(&["train", &data, "-o", &model, "--kernel", "polynomial", "--degree", "2"]).succeeded();
+    let ran = run(&["report", &model, "--data", &data, "--largest", "4", "-o", &html]).succeeded();
+    assert!(ran.err.contains("fixed-point is left out: "), "{ran:?}");
+    let page = figures(&html);
+    assert!(page["notes"][0].as_str().unwrap().starts_with("fixed-point is left out: "));
+    assert_eq!(page["methods"][0]["name"], "pursuit");
+    run(&["report", &model, "--data", &data, "--methods", "fixed-point", "-o", &html]).failed(2, "fixed-point");
+}
+
+#[test]
 fn the_same_seed_gives_the_same_figures_for_any_number_of_threads() {
     let folder = Folder::new();
     let (model, html) = (folder.model(), folder.path("r.html"));
