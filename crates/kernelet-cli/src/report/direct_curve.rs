@@ -50,7 +50,7 @@ pub fn steps(method: &'static str, material: &Material, session: &Session) -> Re
         settings.c = Some(largest);
     }
     let mut steps: Vec<Step> = vec![];
-    for size in sizes(material, data) {
+    for size in sizes(material, data, settings.components.unwrap_or(1)) {
         session.check_cancelled()?;
         let kernel = material.machine.expansion.kernel.clone();
         let learner = direct::learner(direct::learner_of(method), kernel, &settings, size);
@@ -72,9 +72,10 @@ fn largest_coefficient(machine: &Machine) -> f64 {
     machine.expansion.coefficients.stored().values().iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
 }
 
-/// Every second size, counted from the largest.
-fn sizes(material: &Material, data: &Dataset) -> Vec<usize> {
-    let mut sizes: Vec<usize> = material.sizes.iter().rev().step_by(2).copied().filter(|size| *size <= data.len()).collect();
+/// Every second size, counted from the largest, that is neither too small for the components nor too large for the rows.
+fn sizes(material: &Material, data: &Dataset, fewest: usize) -> Vec<usize> {
+    let able = fewest..=data.len();
+    let mut sizes: Vec<usize> = material.sizes.iter().rev().step_by(2).copied().filter(|size| able.contains(size)).collect();
     sizes.reverse();
     sizes
 }

@@ -112,7 +112,7 @@ fn relative(error: f64, before: f64) -> String {
 /// A number of bytes for people.
 pub fn bytes(bytes: usize) -> String {
     match bytes as f64 {
-        bytes if bytes < 1e3 => format!("{bytes} bytes"),
+        bytes if bytes < 1e2 => format!("{bytes} bytes"),
         bytes if bytes < 1e4 => format!("{:.1} kB", bytes / 1e3),
         bytes if bytes < 1e6 => format!("{:.0} kB", bytes / 1e3),
         bytes => format!("{:.1} MB", bytes / 1e6),
@@ -168,7 +168,7 @@ mod tests {
         (none.methods[0].levels[0].error, none.methods[0].levels[0].bytes) = (Some(f64::NAN), None);
         assert_eq!(summary(&none), "200 of 12,295 vectors by pursuit: 61x less work");
         assert_eq!(relative(1.1, 1.0), "10.0 % more squared error");
-        assert_eq!([12, 5400, 38_200, 2_000_000].map(bytes), ["12 bytes", "5.4 kB", "38 kB", "2.0 MB"]);
+        assert_eq!([12, 736, 38_200, 2_000_000].map(bytes), ["12 bytes", "0.7 kB", "38 kB", "2.0 MB"]);
     }
 
     #[test]

@@ -34,7 +34,8 @@ pub fn curve(figures: &Figures) -> String {
     for (method, mark) in figures.methods.iter().zip(&marks) {
         for level in &method.levels {
             let Some(value) = known(level) else { continue };
-            canvas[HEIGHT - 1 - up.place(value.max(floor), HEIGHT)][across.place(level.vectors.max(1) as f64, WIDTH)] = *mark;
+            let cell = &mut canvas[HEIGHT - 1 - up.place(value.max(floor), HEIGHT)][across.place(level.vectors.max(1) as f64, WIDTH)];
+            *cell = if [' ', '-', *mark].contains(cell) { *mark } else { '*' };
         }
     }
     let text = |value: f64| if name == "error" { format!("{:.1} %", 100.0 * value) } else { short(value) };
@@ -51,8 +52,16 @@ pub fn curve(figures: &Figures) -> String {
     let last = format!("{} vectors", count(across.high as usize));
     let first = count(across.low as usize);
     lines += &format!("{:>9} +{}\n{:>10} {first}{last:>width$}\n", "", "-".repeat(WIDTH), "", width = WIDTH - first.len());
+    let several = canvas.iter().flatten().any(|mark| *mark == '*');
     let legend: Vec<String> = figures.methods.iter().zip(marks).map(|(method, mark)| format!("{mark} {}", method.name)).collect();
-    lines + &format!("{:>11}{}{}\n", "", legend.join(", "), if full.is_some() { ", --- the full machine" } else { "" })
+    lines
+        + &format!(
+            "{:>11}{}{}{}\n",
+            "",
+            legend.join(", "),
+            if several { ", * several" } else { "" },
+            if full.is_some() { ", --- the full machine" } else { "" }
+        )
 }
 
 /// A logarithmic axis.
@@ -116,6 +125,8 @@ mod tests {
         assert!(last.starts_with("    2.0 % |------") && last.ends_with('p') && last.contains('m'), "{text}");
         assert!(lines[HEIGHT + 3].contains("p pursuit, m margin, --- the full machine"));
         assert!(lines.iter().all(|line| line.chars().count() <= 70), "{text}");
+        let same = curve(&figures(&[("pursuit", &[(1, 0.8), (8, 0.1)]), ("margin", &[(1, 0.8), (8, 0.02)])]));
+        assert!(same.contains("80.0 % |*") && same.contains("m margin, * several, ---"), "{same}");
     }
 
     #[test]

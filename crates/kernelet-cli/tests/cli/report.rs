@@ -68,13 +68,33 @@ fn numbers_features_and_models_without_data_have_reports_too() {
     let (data, html) = (folder.file("a.csv", numbers(60)), folder.path("r.html"));
     for (learner, task) in [("svr", "values"), ("ridge", "values"), ("pca", "features"), ("one-class", "classes")] {
         let model = folder.path(learner);
-        run(&["train", &data, "-o", &model, "--learner", learner]).succeeded();
+        let few: &[&str] = if learner == "pca" { &["--components", "2"] } else { &[] };
+        run(&[&["train", &data, "-o", &model, "--learner", learner], few].concat()).succeeded();
         run(&["report", &model, "--data", &data, "--largest", "6", "-o", &html]).succeeded();
-        assert_eq!(figures(&html)["task"], task, "{learner}");
+        let page = figures(&html);
+        assert_eq!((&page["task"], page["notes"].as_array().unwrap().len()), (&Value::from(task), 0), "{learner}: {}", page["notes"]);
         run(&["report", &model, "--largest", "6", "-o", &html]).succeeded();
         let level = &figures(&html)["methods"][0]["levels"][0];
         assert!(level["error"].is_null() && level["residual"].is_number(), "{learner}");
     }
+}
+
+#[test]
+fn sizes_that_a_model_remembers_are_shown_without_data() {
+    let folder = Folder::new();
+    let (data, model, html) = (folder.file("train.svm", two_classes(60)), folder.path("m"), folder.path("r.html"));
+    let pursuit = ["--learner", "fisher", "--method", "fisher-pursuit", "--vectors", "6", "--every", "2", "--folds", "3"];
+    run(&[&["train", &data, "-o", &model][..], &pursuit].concat()).succeeded();
+    let facts = run(&["inspect", &model, "--json"]).json()["facts"]["basis"]["sizes"].clone();
+    let json = run(&["report", &model, "-o", &html, "--json"]).json();
+    let path = json["methods"][0]["path"].as_array().unwrap();
+    assert_eq!(path.len(), facts.as_array().unwrap().len());
+    assert!(
+        path.iter()
+            .zip(facts.as_array().unwrap())
+            .all(|(shown, fact)| shown["error"] == fact["loss"] && shown["vectors"] == fact["vectors"])
+    );
+    assert!(figures(&html)["notes"][0].as_str().unwrap().contains("those that the model keeps"));
 }
 
 #[test]

@@ -46,6 +46,8 @@ const planeTools = plane => {
         share[j * n + i] = sum / cells - .5;
       }
       for (let j = 0; j + 1 < n; j++) for (let i = 0; i + 1 < n; i++) {
+        const k = j * n + i, inside = share[k] > 0;
+        if (inside === share[k + 1] > 0 && inside === share[k + n] > 0 && inside === share[k + n + 1] > 0) continue;
         const corners = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]], value = corners.map(([a, b]) => share[b * n + a]), meets = [];
         for (let k = 0; k < 4; k++) {
           const [u, v] = [value[k], value[(k + 1) % 4]];

@@ -21,7 +21,7 @@ const digits = (value, n) => Number(value.toPrecision(n)).toString();
 const percent = value => known(value) ? (100 * value).toFixed(2) + " %" : "–";
 const short = value => !known(value) ? "–" : value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 1e6) ? value.toExponential(1) : digits(value, 3);
 const error = value => figures.task === "classes" ? percent(value) : known(value) ? digits(value, 4) : "–";
-const bytes = value => !known(value) ? "–" : value < 1e3 ? value + " bytes" : value < 1e4 ? (value / 1e3).toFixed(1) + " kB"
+const bytes = value => !known(value) ? "–" : value < 1e2 ? value + " bytes" : value < 1e4 ? (value / 1e3).toFixed(1) + " kB"
   : value < 1e6 ? (value / 1e3).toFixed(0) + " kB" : (value / 1e6).toFixed(1) + " MB";
 const micros = value => !known(value) ? "–" : value < 1000 ? digits(value, value < 1 ? 2 : 3) + " µs" : digits(value / 1e3, 3) + " ms";
 const seconds = value => !known(value) ? "–" : value < .9995 ? digits(1e3 * value, 2) + " ms" : digits(value, 3) + " s";
