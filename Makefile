@@ -1,14 +1,22 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-python wheel lint demo check-targets bench bench-compress bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
+.PHONY: help test test-rust test-browser test-python wheel lint demo check-targets bench bench-compress bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: lint test-rust test-python ## format, lints and all tests; the Python part is left out with a sentence where Python is missing
+test: lint test-rust test-browser test-python ## format, lints and all tests; the browser's and Python's part are left out with a sentence where these are missing
 
 test-rust: ## the tests of library and program; needs nothing but Rust
 	PYO3_NO_PYTHON=1 cargo test --workspace --quiet
+
+BROWSER ?= $(firstword $(shell for name in chromium chromium-browser google-chrome; do command -v $$name; done; true))
+test-browser: ## the page of `kernelet report` in chromium, where that is installed; BROWSER=PATH names another
+	@if [ -z "$(BROWSER)" ]; then \
+		echo "no chromium; the page of kernelet report is not tested in a browser"; \
+	else \
+		KERNELET_BROWSER="$(BROWSER)" PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test browser -- --ignored --nocapture; \
+	fi
 
 # The wheel is built in target/, so that what was compiled before is not compiled again. Tests take the profile of the Rust tests (PROFILE=dev).
 PROFILE ?= release

@@ -15,6 +15,7 @@ mod losses;
 mod makers;
 mod pictures;
 mod progress;
+mod report;
 mod scaling;
 mod session;
 mod settings;

@@ -20,6 +20,7 @@ use kernelet::{
 use serde::Serialize;
 
 use crate::{
+    commands::report::{self, Page},
     failure::{Failure, Result},
     layout::{count, percent, seconds, table},
     session::{Answer, Session},
@@ -36,7 +37,7 @@ const VECTORS: usize = 30;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    /// Also write the model and the data here, to try the other commands on.
+    /// Write the report here, and the model and the data, to try the other commands on [default: the report alone, in the current directory].
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -66,8 +67,9 @@ impl Demo {
             None => vec![],
             Some(directory) => write(directory, [&full, &small], &train, &test)?,
         };
+        let report = report::of_digits(&full, (&train, &test), self.output.as_deref(), session)?;
         let rows = (train.len(), test.len());
-        session.answer(&Shown { rows: rows.0, test_rows: rows.1, gamma: GAMMA, c: C, seconds, small_seconds, machines, files })
+        session.answer(&Shown { rows: rows.0, test_rows: rows.1, gamma: GAMMA, c: C, seconds, small_seconds, machines, files, report })
     }
 }
 
@@ -162,6 +164,8 @@ struct Shown {
     small_seconds: f64,
     machines: Vec<Measured>,
     files: Vec<String>,
+    #[serde(flatten)]
+    report: Page,
 }
 
 impl Answer for Shown {
@@ -185,7 +189,8 @@ impl Answer for Shown {
             [figures.to_vec(), times.to_vec()].concat()
         };
         text += &table(&header, &self.machines.iter().map(row).collect::<Vec<_>>());
-        text += "\nTimes are on one thread.\n";
+        text += "\nTimes are on one thread.\n\n";
+        text += &self.report.text();
         if let [model, small, train, test] = &self.files[..] {
             text += &format!("Written: {model}, {small}, {train}, {test}\n\nTry:\n");
             text += &format!(

@@ -6,6 +6,7 @@ mod evaluate;
 pub mod export;
 mod inspect;
 mod predict;
+pub mod report;
 mod reproduce;
 mod train;
 mod trained;
@@ -31,6 +32,8 @@ pub enum Command {
     Inspect(inspect::Inspect),
     /// Write a machine in another format.
     Export(export::Export),
+    /// Show how small a machine can be: one HTML page with error, size and speed for every number of vectors.
+    Report(report::Report),
     /// Make the tables of papers again: data sets x splits x methods.
     Reproduce(reproduce::Reproduce),
     /// Print a script that completes commands and flags in a shell.
@@ -48,6 +51,7 @@ impl Command {
             Command::Evaluate(command) => command.run(session),
             Command::Inspect(command) => command.run(session),
             Command::Export(command) => command.run(session),
+            Command::Report(command) => command.run(session),
             Command::Reproduce(command) => command.run(session),
             Command::Completions(command) => command.run(session),
         }

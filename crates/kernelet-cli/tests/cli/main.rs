@@ -24,6 +24,7 @@ mod pca;
 mod predict;
 mod probability;
 mod program;
+mod report;
 mod reproduce;
 mod reproduce_data;
 mod rvm;

@@ -41,6 +41,33 @@ pub struct Facts {
     /// The basis in which it was trained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<BasisFacts>,
+    /// The sizes on the way to this machine, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathFacts>,
+}
+
+/// The sizes on the way from a larger machine to this one.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct PathFacts {
+    /// The method, by the name used on the command line.
+    pub method: String,
+    /// Vectors of the larger machine.
+    pub vectors_before: usize,
+    /// The sizes, smallest first.
+    pub levels: Vec<SizeFacts>,
+}
+
+/// What is known of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct SizeFacts {
+    /// The number of vectors.
+    pub vectors: usize,
+    /// The squared distance of the weight vectors over that of the start.
+    pub relative_residual: Option<f64>,
+    /// The error on the training rows.
+    pub train_error: Option<f64>,
+    /// The error on other rows.
+    pub test_error: Option<f64>,
 }
 
 /// The basis in whose coordinates a machine was trained.
@@ -111,7 +138,10 @@ impl Facts {
         let errors =
             self.basis.iter().flat_map(|basis| [basis.largest_error, basis.mean_error]).map(|error| ("an error of the basis", Some(error)));
         let losses = self.basis.iter().flat_map(|basis| &basis.sizes).map(|size| ("a loss", Some(size.loss)));
-        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors).chain(losses) {
+        let sizes = self.path.iter().flat_map(|path| &path.levels);
+        let sizes =
+            sizes.flat_map(|size| [size.relative_residual, size.train_error, size.test_error]).map(|value| ("a figure of the path", value));
+        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors).chain(losses).chain(sizes) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }
@@ -134,6 +164,13 @@ mod tests {
             Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() },
             Facts { features: Some(FeatureFacts { total_variance: f64::NAN, ..explained }), ..Facts::default() },
             Facts { basis: Some(BasisFacts { mean_error: f64::NAN, ..BasisFacts::default() }), ..Facts::default() },
+            Facts {
+                path: Some(PathFacts {
+                    levels: vec![SizeFacts { test_error: Some(f64::NAN), ..SizeFacts::default() }],
+                    ..PathFacts::default()
+                }),
+                ..Facts::default()
+            },
         ];
         for facts in bad {
             assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));

@@ -13,7 +13,7 @@ pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::{DenseRows, Work};
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use facts::{BasisFacts, Facts, FeatureFacts, SizeLoss};
+pub use facts::{BasisFacts, Facts, FeatureFacts, PathFacts, SizeFacts, SizeLoss};
 pub use normal_classes::NormalClasses;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
