@@ -75,7 +75,8 @@ pub fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
 pub struct Scratch {
     rows: Vec<f64>,
     lower: Vec<f64>,
-    packed: in_registers::Work,
+    packed: in_registers::Work<f64>,
+    single: in_registers::Work<f32>,
 }
 
 /// The vectors Z, prepared so that blocks K(X, Z) come fast.
@@ -86,7 +87,8 @@ pub struct Columns {
     len: usize,
     dim: usize,
     storage: Storage,
-    packed: OnceLock<Option<InRegisters>>,
+    packed: OnceLock<Option<InRegisters<f64>>>,
+    single: OnceLock<Option<InRegisters<f32>>>,
 }
 
 #[derive(Debug)]
@@ -121,7 +123,7 @@ impl Columns {
                 Storage::Dense { rows, centre, norms, by_feature: OnceLock::new() }
             }
         };
-        Columns { kernel: kernel.clone(), argument, len: z.len(), dim: z.dim(), storage, packed: OnceLock::new() }
+        Columns { kernel: kernel.clone(), argument, len: z.len(), dim: z.dim(), storage, packed: OnceLock::new(), single: OnceLock::new() }
     }
 
     /// Number of vectors.
@@ -136,16 +138,46 @@ impl Columns {
 
     /// Writes K(x, z) for rows `rows` of `x` and all vectors to `out`, row by row.
     pub fn fill(&self, x: &Points, rows: Range<usize>, out: &mut [f64], scratch: &mut Scratch) {
-        let done = !x.is_sparse() && self.packed().is_some_and(|packed| packed.fill(x, rows.clone(), out, &mut scratch.packed));
-        if !done {
+        if !self.fill_packed(x, rows.clone(), 0..self.len, out, scratch) {
             self.fill_part(x, rows, 0..self.len, out, scratch);
         }
     }
 
-    /// Dense Gaussian vectors, packed so that whole blocks stay in registers; made when it is first needed.
-    fn packed(&self) -> Option<&InRegisters> {
-        let (Kernel::Gaussian(gaussian), Storage::Dense { rows, centre, .. }) = (&self.kernel, &self.storage) else { return None };
-        self.packed.get_or_init(|| InRegisters::new(gaussian.gamma, rows, centre)).as_ref()
+    /// The same for some of the vectors, without a matrix product, where kernel and points allow it; false where they do not.
+    pub(crate) fn fill_packed(
+        &self,
+        x: &Points,
+        rows: Range<usize>,
+        vectors: Range<usize>,
+        out: &mut [f64],
+        scratch: &mut Scratch,
+    ) -> bool {
+        let pack = || self.gaussian().and_then(|(gamma, rows, centre)| InRegisters::new(gamma, rows, centre));
+        let packed = if x.is_sparse() { None } else { self.packed.get_or_init(pack).as_ref() };
+        packed.is_some_and(|packed| packed.fill(x, rows, vectors, out, &mut scratch.packed))
+    }
+
+    /// The same in single precision. The exponent is a sum over d features of which no part exceeds `4 gamma r^2`, where no row and no vector
+    /// is farther than r from the mean of the vectors; a value is off by about `2^-24 (4 + 16 gamma r^2 sqrt(d))` at most.
+    pub(crate) fn fill_single(
+        &self,
+        x: &Points,
+        rows: Range<usize>,
+        vectors: Range<usize>,
+        out: &mut [f32],
+        scratch: &mut Scratch,
+    ) -> bool {
+        let pack = || self.gaussian().and_then(|(gamma, rows, centre)| InRegisters::new(gamma, rows, centre));
+        let packed = if x.is_sparse() { None } else { self.single.get_or_init(pack).as_ref() };
+        packed.is_some_and(|packed| packed.fill(x, rows, vectors, out, &mut scratch.single))
+    }
+
+    /// What dense Gaussian vectors are packed from, so that whole blocks stay in registers.
+    fn gaussian(&self) -> Option<(f64, &[f64], &[f64])> {
+        match (&self.kernel, &self.storage) {
+            (Kernel::Gaussian(gaussian), Storage::Dense { rows, centre, .. }) => Some((gaussian.gamma, rows, centre)),
+            _ => None,
+        }
     }
 
     /// The same for some of the vectors.
@@ -262,6 +294,15 @@ impl Columns {
         }
         ByFeature { features, norms }
     }
+}
+
+/// A bound for the error of a Gaussian value in single precision, for `gamma r^2` of the farthest row or vector and `dim` features.
+///
+/// The exponent is a sum of `dim + 2` terms, and no partial sum of it exceeds `4 gamma r^2`. Each term is rounded by at most 2^-24 of that; the
+/// roundings have either sign and add up like the root of their number, of which four times as much is allowed.
+#[cfg(test)]
+pub(crate) fn single_error(gamma_radius: f64, dim: usize) -> f64 {
+    0.5 * f64::from(f32::EPSILON) * (4.0 + 16.0 * gamma_radius * (dim as f64 + 2.0).sqrt())
 }
 
 /// True also for NaN, which is what infinity less infinity leaves when squares overflow.

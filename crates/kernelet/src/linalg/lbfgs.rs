@@ -5,8 +5,11 @@
 //! value or slope that is not finite counts as too far. Where the search fails, the pairs are forgotten and the steepest descent is tried once; at a
 //! kink that fails too, and the point so far is the result.
 //!
-//! Value and gradient come from one call, because with kernels both cost the same matrix product. Cost of a step besides: 4 pairs numbers.
+//! Value and gradient come from one call, because with kernels both cost the same matrix product. Cost of a step besides: 4 pairs numbers,
+//! which is why long vectors are cut into fixed parts for all threads.
 use std::collections::VecDeque;
+
+use rayon::prelude::*;
 
 use super::dot;
 
@@ -73,7 +76,14 @@ struct Place {
 struct Run<'a> {
     evaluate: &'a mut dyn FnMut(&[f64], &mut [f64]) -> f64,
     evaluations: usize,
-    pairs: VecDeque<(Vec<f64>, Vec<f64>)>,
+    pairs: VecDeque<Pair>,
+}
+
+/// A step, how the gradient changed with it, and the product of both.
+struct Pair {
+    step: Vec<f64>,
+    change: Vec<f64>,
+    curvature: f64,
 }
 
 impl Lbfgs {
@@ -128,8 +138,8 @@ impl Run<'_> {
     fn step(&mut self, here: &Place, first_step: f64) -> Option<Place> {
         for _ in 0..2 {
             let direction = self.direction(here);
-            let slope = dot(&direction, &here.gradient);
-            let length = if self.pairs.is_empty() { first_step / dot(&direction, &direction).sqrt() } else { 1.0 };
+            let slope = product(&direction, &here.gradient);
+            let length = if self.pairs.is_empty() { first_step / product(&direction, &direction).sqrt() } else { 1.0 };
             let leads_down = slope < 0.0 && slope.is_finite() && length.is_finite();
             if let Some(next) = leads_down.then(|| self.search(here, &direction, slope, length)).flatten() {
                 return Some(next);
@@ -146,17 +156,17 @@ impl Run<'_> {
     fn direction(&self, here: &Place) -> Vec<f64> {
         let mut direction: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
         let mut weights = Vec::with_capacity(self.pairs.len());
-        for (step, change) in self.pairs.iter().rev() {
-            let weight = dot(step, &direction) / dot(step, change);
+        for Pair { step, change, curvature } in self.pairs.iter().rev() {
+            let weight = product(step, &direction) / curvature;
             add(&mut direction, -weight, change);
             weights.push(weight);
         }
-        if let Some((step, change)) = self.pairs.back() {
-            let scale = dot(step, change) / dot(change, change);
+        if let Some(Pair { change, curvature, .. }) = self.pairs.back() {
+            let scale = curvature / product(change, change);
             direction.iter_mut().for_each(|d| *d *= scale);
         }
-        for ((step, change), weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
-            let other = dot(change, &direction) / dot(step, change);
+        for (Pair { step, change, curvature }, weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
+            let other = product(change, &direction) / curvature;
             add(&mut direction, weight - other, step);
         }
         direction
@@ -165,9 +175,10 @@ impl Run<'_> {
     fn remember(&mut self, here: &Place, next: &Place, memory: usize) {
         let step: Vec<f64> = next.point.iter().zip(&here.point).map(|(a, b)| a - b).collect();
         let change: Vec<f64> = next.gradient.iter().zip(&here.gradient).map(|(a, b)| a - b).collect();
+        let curvature = product(&step, &change);
         // Pairs without curvature would make the direction point anywhere.
-        if dot(&step, &change) > 1e-10 * (dot(&step, &step) * dot(&change, &change)).sqrt() {
-            self.pairs.push_back((step, change));
+        if curvature > 1e-10 * (product(&step, &step) * product(&change, &change)).sqrt() {
+            self.pairs.push_back(Pair { step, change, curvature });
             if self.pairs.len() > memory {
                 self.pairs.pop_front();
             }
@@ -187,7 +198,7 @@ impl Run<'_> {
             let mut point = here.point.clone();
             add(&mut point, now, direction);
             let place = self.at(point);
-            let trial = Trial { length: now, value: place.value, slope: dot(&place.gradient, direction) };
+            let trial = Trial { length: now, value: place.value, slope: product(&place.gradient, direction) };
             let finite = trial.value.is_finite() && trial.slope.is_finite();
             if !finite || trial.value > here.value + FALL * now * slope || trial.value >= low.value && low.length > 0.0 {
                 high = Some(trial);
@@ -236,8 +247,24 @@ impl Trial {
     }
 }
 
+/// Numbers that one thread works on at a time: many for a thread, few for a cache.
+const PART: usize = 1 << 14;
+
+/// The inner product, by parts of a fixed length.
+fn product(x: &[f64], y: &[f64]) -> f64 {
+    if x.len() <= PART {
+        return dot(x, y);
+    }
+    let parts: Vec<f64> = x.par_chunks(PART).zip(y.par_chunks(PART)).map(|(x, y)| dot(x, y)).collect();
+    parts.iter().sum()
+}
+
 fn add(to: &mut [f64], factor: f64, other: &[f64]) {
-    to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
+    let one = |(to, other): (&mut [f64], &[f64])| to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
+    match to.len() <= PART {
+        true => one((to, other)),
+        false => to.par_chunks_mut(PART).zip(other.par_chunks(PART)).for_each(one),
+    }
 }
 
 fn largest(values: &[f64]) -> f64 {

@@ -5,8 +5,11 @@
 //! where it is one of z.x. Everything is therefore two matrix products, one for the values and one for the pull.
 //!
 //! Cost: 2 m N d, plus m N kernel values; memory 2 m N numbers. Work is cut into tiles whose partial sums are added in a fixed order,
-//! so any number of threads gives the same bits.
-use std::ops::Range;
+//! so any number of threads gives the same bits. Gaussian values come from fixed points that are packed once, whatever moves.
+//!
+//! A search that only asks where to go may work in single precision, twice as fast ([`Workspace::single`]): kernel values and the products
+//! within a tile are rounded to it, sums over tiles and over outputs are not.
+use std::{ops::Range, sync::OnceLock};
 
 use rayon::prelude::*;
 
@@ -16,12 +19,16 @@ use crate::{
     kernel::{
         Argument, Kernel,
         block::{Columns, Scratch},
+        simd::{self, Job, multiply_add},
     },
     linalg::{Matrix, Product, Real, product_transposed},
 };
 
-/// Moving and fixed points of one tile.
-const TILE: (usize, usize) = (64, 1024);
+/// Moving and fixed points of one tile. Packed points come in groups that divide the second number.
+const TILE: (usize, usize) = (192, 768);
+
+/// So few moving points are pulled faster row by row than by a matrix product, which would rearrange all fixed points for them.
+const FEW: usize = 12;
 
 /// Sparse vectors are made dense; more numbers than this (1 GiB) are refused.
 const LARGEST: usize = 1 << 27;
@@ -43,6 +50,8 @@ pub(super) struct Field {
     kernel: Kernel,
     points: Matrix,
     columns: Columns,
+    /// The points in single precision, made when they are first needed.
+    single: OnceLock<Vec<f32>>,
 }
 
 /// What is remembered between the two products, and reused from call to call.
@@ -50,6 +59,8 @@ pub(super) struct Field {
 pub(super) struct Workspace {
     tiles: Vec<Tile>,
     moving: usize,
+    /// Work in single precision where the kernel is Gaussian.
+    pub single: bool,
 }
 
 #[derive(Default)]
@@ -63,6 +74,9 @@ struct Tile {
     out: Vec<f64>,
     sums: Vec<f64>,
     scratch: Scratch,
+    /// Values, then weights, then what they pull, in single precision.
+    single: [Vec<f32>; 3],
+    is_single: bool,
 }
 
 /// `M X` and `M 1`.
@@ -90,6 +104,24 @@ impl Pull {
         f64::add_product(Product { a: &turned, stride: count, inner: count, b: points, cols: dim }, self.points.values_mut());
     }
 
+    /// The same with products in single precision; `room` is reused from call to call.
+    pub fn add_rows_single(&mut self, weights: &[f64], points: &[f32], room: &mut [Vec<f32>; 2]) {
+        let (m, dim) = (self.totals.len(), self.points.cols());
+        let count = weights.len() / m.max(1);
+        let [turned, pulled] = room;
+        turned.resize(weights.len(), 0.0);
+        for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
+            for (u, &w) in row.iter().enumerate() {
+                self.totals[u] += w;
+                turned[u * count + i] = w as f32;
+            }
+        }
+        pulled.clear();
+        pulled.resize(m * dim, 0.0);
+        f32::add_product(Product { a: turned, stride: count, inner: count, b: points, cols: dim }, pulled);
+        self.points.values_mut().iter_mut().zip(pulled).for_each(|(p, s)| *p += f64::from(*s));
+    }
+
     /// Adds another pull on the same moving points.
     pub fn add(&mut self, other: &Pull) {
         self.points.values_mut().iter_mut().zip(other.points.values()).for_each(|(p, o)| *p += o);
@@ -101,8 +133,8 @@ impl Field {
     pub fn new(kernel: &Kernel, points: Matrix) -> Self {
         let points: Points = points.into();
         let columns = Columns::new(kernel, &points);
-        let Points::F64(points) = points else { return Field { kernel: kernel.clone(), points: Matrix::default(), columns } };
-        Field { kernel: kernel.clone(), points, columns }
+        let points = if let Points::F64(points) = points { points } else { Matrix::default() };
+        Field { kernel: kernel.clone(), points, columns, single: OnceLock::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -116,13 +148,13 @@ impl Field {
     /// `K(Z, X) a` for an N x q matrix `a`; the kernel values stay in the workspace.
     pub fn values_times(&self, z: &Points, a: &Matrix, workspace: &mut Workspace) -> Matrix {
         workspace.cut(z.len(), self.len());
-        let q = a.cols();
-        let by_output = a.transposed();
+        let (q, single) = (a.cols(), workspace.single);
         workspace.tiles.par_iter_mut().for_each(|tile| {
-            tile.look(self, z);
-            let outputs: Vec<f64> = by_output.iter().flat_map(|row| &row[tile.fixed.clone()]).copied().collect();
+            tile.look(self, z, single);
+            tile.out.clear();
             tile.out.resize(tile.moving.len() * q, 0.0);
-            product_transposed(&tile.values, &outputs, tile.fixed.len(), &mut tile.out);
+            let (inner, b) = (tile.fixed.len(), &a.values()[tile.fixed.start * q..tile.fixed.end * q]);
+            f64::add_product(Product { a: &tile.values, stride: inner, inner, b, cols: q }, &mut tile.out);
         });
         let mut out = Matrix::zeros(z.len(), q);
         workspace.add_up(&mut out);
@@ -134,7 +166,7 @@ impl Field {
         let (q, dim) = (left.cols(), self.points.cols());
         let factor = if let Kernel::Gaussian(gaussian) = &self.kernel { -gaussian.gamma } else { 1.0 };
         workspace.tiles.par_iter_mut().for_each(|tile| {
-            let Tile { moving, fixed, values, slopes, weights, out, sums, .. } = tile;
+            let Tile { moving, fixed, values, slopes, weights, out, sums, single, is_single, .. } = tile;
             weights.resize(values.len(), 0.0);
             let (rows, columns) = (&left.values()[moving.start * q..moving.end * q], &a.values()[fixed.start * q..fixed.end * q]);
             product_transposed(rows, columns, q, weights);
@@ -144,8 +176,16 @@ impl Field {
             sums.extend(weights.chunks_exact(fixed.len()).map(|row| row.iter().sum::<f64>()));
             out.clear();
             out.resize(moving.len() * dim, 0.0);
-            let points = &self.points.values()[fixed.start * dim..fixed.end * dim];
-            f64::add_product(Product { a: weights, stride: fixed.len(), inner: fixed.len(), b: points, cols: dim }, out);
+            let place = fixed.start * dim..fixed.end * dim;
+            if *is_single {
+                let points = self.single.get_or_init(|| self.points.values().iter().map(|&v| v as f32).collect());
+                pull_single(weights, fixed.len(), &points[place], single, out);
+            } else if moving.len() <= FEW {
+                simd::run(PullFew { weights, points: &self.points.values()[place], dim, out });
+            } else {
+                let points = &self.points.values()[place];
+                f64::add_product(Product { a: weights, stride: fixed.len(), inner: fixed.len(), b: points, cols: dim }, out);
+            }
         });
         let mut points = Matrix::zeros(workspace.moving, dim);
         workspace.add_up(&mut points);
@@ -196,15 +236,72 @@ impl Workspace {
 
 impl Tile {
     /// Fills in values, and slopes where the values do not tell them.
-    fn look(&mut self, field: &Field, z: &Points) {
-        self.values.resize(self.moving.len() * self.fixed.len(), 0.0);
-        field.columns.fill_arguments(z, self.moving.clone(), self.fixed.clone(), &mut self.values, &mut self.scratch);
-        let profile = field.kernel.profile();
+    fn look(&mut self, field: &Field, z: &Points, single: bool) {
+        let (moving, fixed, columns) = (self.moving.clone(), self.fixed.clone(), &field.columns);
+        self.values.resize(moving.len() * fixed.len(), 0.0);
         self.slopes.clear();
+        let values = &mut self.single[0];
+        if single {
+            values.resize(self.values.len(), 0.0);
+        }
+        self.is_single = single && columns.fill_single(z, moving.clone(), fixed.clone(), values, &mut self.scratch);
+        if self.is_single {
+            self.values.iter_mut().zip(values).for_each(|(v, s)| *v = f64::from(*s));
+            return;
+        }
+        if columns.fill_packed(z, moving.clone(), fixed.clone(), &mut self.values, &mut self.scratch) {
+            return;
+        }
+        columns.fill_arguments(z, moving, fixed, &mut self.values, &mut self.scratch);
+        let profile = field.kernel.profile();
         if !matches!(field.kernel, Kernel::Gaussian(_)) {
             self.slopes.extend(self.values.iter().map(|&u| profile.slope(u)));
         }
         profile.values(&mut self.values);
+    }
+}
+
+/// `out = weights points` in single precision, for weights of `inner` columns.
+fn pull_single(weights: &[f64], inner: usize, points: &[f32], room: &mut [Vec<f32>; 3], out: &mut [f64]) {
+    let [_, rounded, pulled] = room;
+    rounded.clear();
+    rounded.extend(weights.iter().map(|&w| w as f32));
+    pulled.clear();
+    pulled.resize(out.len(), 0.0);
+    f32::add_product(Product { a: rounded, stride: inner, inner, b: points, cols: points.len() / inner.max(1) }, pulled);
+    out.iter_mut().zip(pulled).for_each(|(out, p)| *out = f64::from(*p));
+}
+
+/// `out += weights points` for few rows of weights, four points at a time.
+struct PullFew<'a> {
+    weights: &'a [f64],
+    points: &'a [f64],
+    dim: usize,
+    out: &'a mut [f64],
+}
+
+impl Job for PullFew<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let dim = self.dim.max(1);
+        let count = self.points.len() / dim;
+        let fours = count / 4 * 4;
+        for i in (0..fours).step_by(4) {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|k| &self.points[(i + k) * dim..(i + k + 1) * dim]);
+            for (weights, out) in self.weights.chunks_exact(count).zip(self.out.chunks_exact_mut(dim)) {
+                let w = &weights[i..i + 4];
+                for j in 0..dim {
+                    let near = multiply_add::<FMA>(w[0], a[j], multiply_add::<FMA>(w[1], b[j], out[j]));
+                    out[j] = multiply_add::<FMA>(w[2], c[j], multiply_add::<FMA>(w[3], d[j], near));
+                }
+            }
+        }
+        for (i, point) in (fours..count).zip(self.points[fours * dim..].chunks_exact(dim)) {
+            for (weights, out) in self.weights.chunks_exact(count).zip(self.out.chunks_exact_mut(dim)) {
+                out.iter_mut().zip(point).for_each(|(o, p)| *o = multiply_add::<FMA>(weights[i], *p, *o));
+            }
+        }
     }
 }
 
@@ -225,6 +322,7 @@ pub(super) fn add_gradient(kernel: &Kernel, z: &[f64], pull: &Pull, factor: f64,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::block::single_error;
 
     fn matrix(rows: usize, cols: usize, seed: f64) -> Matrix {
         Matrix::from_fn(rows, cols, |i, j| ((i * cols + j) as f64 * 1.7 + seed).sin())
@@ -234,16 +332,16 @@ mod tests {
     fn values_and_gradients_agree_with_the_definition_for_every_kernel() {
         for kernel in Kernel::examples() {
             // More points than a tile has, either way.
-            let (x, a, z) = (matrix(1100, 3, 0.1), matrix(1100, 2, 0.5), matrix(70, 3, 0.7));
+            let (x, a, z) = (matrix(1100, 3, 0.1), matrix(1100, 2, 0.5), matrix(200, 3, 0.7));
             let field = Field::new(&kernel, x.clone());
             let mut workspace = Workspace::default();
             let products = field.values_times(&z.clone().into(), &a, &mut workspace);
-            let left = matrix(70, 2, 0.9);
+            let left = matrix(200, 2, 0.9);
             let pull = field.pull(&left, &a, &mut workspace);
-            let mut gradient = vec![0.0; 210];
+            let mut gradient = vec![0.0; 600];
             add_gradient(&kernel, z.values(), &pull, 0.5, &mut gradient);
             let values = workspace.values(1100);
-            for u in [0, 63, 64, 69] {
+            for u in [0, 63, 191, 192, 199] {
                 let (mut product, mut want) = ([0.0; 2], [0.0; 3]);
                 for i in 0..1100 {
                     let value = kernel.eval(z.row(u), x.row(i));
@@ -261,7 +359,7 @@ mod tests {
 
     #[test]
     fn any_number_of_threads_gives_the_same_bits() {
-        let (x, a, z) = (matrix(2100, 5, 0.1), matrix(2100, 2, 0.5), matrix(130, 5, 0.7));
+        let (x, a, z) = (matrix(2100, 5, 0.1), matrix(2100, 2, 0.5), matrix(230, 5, 0.7));
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -272,5 +370,40 @@ mod tests {
             })
         };
         assert_eq!(run(1), run(8));
+    }
+
+    #[test]
+    fn few_moving_points_see_what_many_see() {
+        let (x, a, z) = (matrix(1103, 5, 0.1), matrix(1103, 2, 0.5), matrix(40, 5, 0.7));
+        let (field, mut workspace) = (Field::new(&Kernel::gaussian(0.5), x), Workspace::default());
+        let left = field.values_times(&z.clone().into(), &a, &mut workspace);
+        let many = field.pull(&left, &a, &mut workspace);
+        let few: Vec<usize> = (0..FEW).collect();
+        let some = field.values_times(&z.select(&few).into(), &a, &mut workspace);
+        let pull = field.pull(&some, &a, &mut workspace);
+        let close = |have: &[f64], want: &[f64]| have.iter().zip(want).all(|(h, w)| (h - w).abs() < 1e-11 * (1.0 + w.abs()));
+        assert!(
+            close(some.values(), left.values()) && close(pull.points.values(), many.points.values()) && close(&pull.totals, &many.totals)
+        );
+    }
+
+    #[test]
+    fn single_precision_is_off_by_no_more_than_its_bound() {
+        let (x, a, z) = (matrix(2000, 30, 0.1), matrix(2000, 2, 0.5), matrix(100, 30, 0.7));
+        let field = Field::new(&Kernel::gaussian(0.05), x.clone());
+        let run = |single: bool| {
+            let mut workspace = Workspace { single, ..Workspace::default() };
+            let p = field.values_times(&z.clone().into(), &a, &mut workspace);
+            let pull = field.pull(&matrix(100, 2, 0.9), &a, &mut workspace);
+            (workspace.values(2000), p, pull)
+        };
+        let ((values, p, pull), (rough, p_rough, pull_rough)) = (run(false), run(true));
+        // No entry exceeds 1, so that no point is farther than sqrt(30) from the mean, and |a| < 1.
+        let bound = single_error(0.05 * 30.0, 30);
+        let worst = |have: &[f64], want: &[f64]| have.iter().zip(want).map(|(h, w)| (h - w).abs()).fold(0.0, f64::max);
+        let off = worst(rough.values(), values.values());
+        assert!(off < bound && off > 0.0, "{off} {bound}");
+        assert!(worst(p_rough.values(), p.values()) < 2000.0 * bound);
+        assert!(worst(pull_rough.points.values(), pull.points.values()) < 2000.0 * 2.0 * bound);
     }
 }

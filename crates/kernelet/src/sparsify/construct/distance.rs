@@ -33,6 +33,11 @@ impl<'a> Distance<'a> {
         Distance { target, workspace: Workspace::default(), own: Workspace::default() }
     }
 
+    /// Kernel values between Z and the target, and their pull, in single precision or not.
+    pub fn set_single(&mut self, single: bool) {
+        self.workspace.single = single;
+    }
+
     /// The value with coefficients eliminated, and the gradient with respect to Z. Infinite where the kernel matrix cannot be factored.
     pub fn eliminated(&mut self, z: &[f64], gradient: &mut [f64]) -> f64 {
         let place = self.look(z);

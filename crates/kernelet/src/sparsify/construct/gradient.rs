@@ -65,17 +65,25 @@ impl Seek for Gradient {
         let target = residual.target();
         let first_step = 0.1 * target.radius;
         let lbfgs = Lbfgs { max_iterations: self.max_steps, value_tolerance: 1e-8, first_step, ..Lbfgs::default() };
-        let search = |u: usize| {
-            let mut eyes = Eyes::default();
-            let evaluate = |z: &[f64], gradient: &mut [f64]| gain_with_gradient(residual, z, gradient, &mut eyes);
-            let minimum = lbfgs.minimise(starts.row(u).to_vec(), evaluate, |_, _, _| !watch.cancelled());
-            watch.evaluated((minimum.evaluations * (target.field.len() + residual.len())) as u64);
-            (-minimum.value * target.norm, minimum.point)
-        };
+        let search = |u: usize| ascend(residual, starts.row(u).to_vec(), &lbfgs, 0.0, watch);
         let found: Vec<(f64, Vec<f64>)> = (0..starts.rows()).into_par_iter().map(search).collect();
         let alive = found.into_iter().filter(|(gain, z)| *gain > DEAD * target.norm && z.iter().all(|v| v.is_finite()));
         alive.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, z)| z)
     }
+}
+
+/// Where the gain of a point has its next maximum, and the gain there. Ends early at a step no longer than `shortest`.
+pub(super) fn ascend(residual: &Residual, start: Vec<f64>, lbfgs: &Lbfgs, shortest: f64, watch: &Watch) -> (f64, Vec<f64>) {
+    let (mut eyes, mut last) = (Eyes::default(), start.clone());
+    let evaluate = |z: &[f64], gradient: &mut [f64]| gain_with_gradient(residual, z, gradient, &mut eyes);
+    let keep_on = |_: usize, _: f64, z: &[f64]| {
+        let square: f64 = z.iter().zip(&last).map(|(z, l)| (z - l) * (z - l)).sum();
+        last.copy_from_slice(z);
+        square.sqrt() > shortest && !watch.cancelled()
+    };
+    let minimum = lbfgs.minimise(start, evaluate, keep_on);
+    watch.evaluated((minimum.evaluations * (residual.target().field.len() + residual.len())) as u64);
+    (-minimum.value * residual.target().norm, minimum.point)
 }
 
 /// Minus the gain of one point as a part of the target, and its gradient.

@@ -3,18 +3,25 @@
 //! The distance in feature space, or the squared error of the outputs on rows, is minimised over all vectors by L-BFGS. Coefficients are
 //! eliminated: for each Z they are the best there are. The result is never farther away than the machine it began with.
 //!
-//! Outputs that have vectors of their own keep them: each is refined by itself, all of them side by side.
+//! Most steps work in single precision, until the value falls by too little for it; the rest, and every coefficient and distance that is told, are in
+//! double precision. Outputs that have vectors of their own keep them: each is refined by itself, all of them side by side.
 //! Cost of a step for N vectors of the machine, m small ones, d features: 2 N m d + m^3 / 3, about one evaluation a step.
 use rayon::prelude::*;
 
 use super::{distance::Distance, fit::Fit, target::Target};
 use crate::{
     Error, Result,
-    linalg::{Ended, Lbfgs, Matrix},
+    linalg::{Ended, Lbfgs, Matrix, Minimum},
     machine::{Coefficients, Expansion, Machine},
     sparsify::{Task, residual, select::one_output, task::inner_products},
     watch::{Status, Watch},
 };
+
+/// Steps that lower the value by less than this part of it are left to double precision.
+const ROUGH: f64 = 1e-5;
+
+/// The first step in double precision begins near the end of the way.
+const SHORTER: f64 = 0.1;
 
 /// What is made small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -140,7 +147,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
             (minimum, Some(beta), None)
         }
         Objective::Weights => {
-            let minimum = lbfgs.minimise(start, |z, g| distance.eliminated(z, g), keep_on);
+            let minimum = eliminated(&mut distance, start, &lbfgs, keep_on);
             let beta = distance.coefficients(&minimum.point);
             (minimum, beta, None)
         }
@@ -176,6 +183,21 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
     Ok(if after <= before { Refined { machine, steps: minimum.iterations, status } } else { unmoved })
 }
 
+/// Vectors alone: in single precision while it tells up from down, then in double precision.
+fn eliminated(distance: &mut Distance, start: Vec<f64>, lbfgs: &Lbfgs, mut keep_on: impl FnMut(usize, f64, &[f64]) -> bool) -> Minimum {
+    distance.set_single(true);
+    let rough = Lbfgs { value_tolerance: ROUGH, ..lbfgs.clone() };
+    let first = rough.minimise(start, |z, g| distance.eliminated(z, g), &mut keep_on);
+    distance.set_single(false);
+    if first.ended == Ended::Stopped || first.iterations >= lbfgs.max_iterations {
+        return first;
+    }
+    let done = first.iterations;
+    let rest = Lbfgs { max_iterations: lbfgs.max_iterations - done, first_step: SHORTER * lbfgs.first_step, ..lbfgs.clone() };
+    let second = rest.minimise(first.point, |z, g| distance.eliminated(z, g), |step, value, z| keep_on(done + step, value, z));
+    Minimum { iterations: done + second.iterations, evaluations: first.evaluations + second.evaluations, ..second }
+}
+
 /// Vectors and coefficients together; coefficients are written in a unit in which they are as large as the vectors.
 fn joint(
     distance: &mut Distance,
@@ -183,7 +205,7 @@ fn joint(
     start: Vec<f64>,
     lbfgs: &Lbfgs,
     keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
-) -> (crate::linalg::Minimum, Matrix) {
+) -> (Minimum, Matrix) {
     let (numbers, q) = (start.len(), small.outputs());
     let begun = small.expansion.coefficients.to_dense();
     let mean_square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>() / values.len().max(1) as f64;

@@ -1,12 +1,21 @@
 //! The coordinates of all rows in a frame: held where they fit into memory, else computed again, block by block, whenever they are read.
 use std::{borrow::Cow, ops::Range};
 
-use crate::{data::Points, frame::Frame, kernel::block::Scratch, linalg::Matrix};
+use rayon::prelude::*;
+
+use crate::{
+    data::Points,
+    frame::Frame,
+    kernel::block::{CHUNK, Scratch},
+    linalg::Matrix,
+};
 
 /// The coordinates `c(x_i)` of rows in a frame.
 pub(crate) struct Coordinates<'a> {
     frame: &'a Frame,
     points: &'a Points,
+    /// Kernel values in single precision, where kernel and points allow it; everything else is in double precision.
+    single: bool,
     held: Option<Cow<'a, Matrix>>,
 }
 
@@ -14,6 +23,7 @@ pub(crate) struct Coordinates<'a> {
 #[derive(Default)]
 pub(crate) struct Work {
     values: Vec<f64>,
+    single: Vec<f32>,
     scratch: Scratch,
 }
 
@@ -24,14 +34,47 @@ pub(crate) fn bytes(n: usize, m: usize) -> usize {
 
 impl<'a> Coordinates<'a> {
     /// The coordinates of `points`, which are held where that takes no more than `memory` bytes.
+    #[cfg(test)]
     pub fn new(frame: &'a Frame, points: &'a Points, memory: usize) -> Self {
-        let held = (bytes(points.len(), frame.len()) <= memory).then(|| Cow::Owned(frame.coordinates(points)));
-        Coordinates { frame, points, held }
+        Coordinates::within(frame, points, memory, false, vec![])
+    }
+
+    /// The same, with kernel values in single precision or not, and with room for what is held.
+    pub fn within(frame: &'a Frame, points: &'a Points, memory: usize, single: bool, mut room: Vec<f64>) -> Self {
+        let (n, m) = (points.len(), frame.len());
+        let mut coordinates = Coordinates { frame, points, single, held: None };
+        if bytes(n, m) <= memory {
+            room.resize(n * m, 0.0);
+            room.par_chunks_mut(CHUNK * m.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
+                let first = c * CHUNK;
+                coordinates.fill(points, first..first + out.len() / m, out, work);
+            });
+            coordinates.held = Matrix::new(room, n, m).map(Cow::Owned);
+        }
+        coordinates
     }
 
     /// Coordinates that are known.
     pub fn given(frame: &'a Frame, points: &'a Points, held: &'a Matrix) -> Self {
-        Coordinates { frame, points, held: Some(Cow::Borrowed(held)) }
+        Coordinates { frame, points, single: false, held: Some(Cow::Borrowed(held)) }
+    }
+
+    /// The room of what was held.
+    pub fn into_room(self) -> Vec<f64> {
+        self.held.map(|held| held.into_owned().into_values()).unwrap_or_default()
+    }
+
+    /// Computes those of some rows of `points`. One thread.
+    fn fill(&self, points: &Points, rows: Range<usize>, out: &mut [f64], work: &mut Work) {
+        let columns = self.frame.columns();
+        if self.single {
+            work.single.resize(out.len(), 0.0);
+        }
+        match self.single && columns.fill_single(points, rows.clone(), 0..self.cols(), &mut work.single, &mut work.scratch) {
+            true => out.iter_mut().zip(&work.single).for_each(|(out, v)| *out = f64::from(*v)),
+            false => columns.fill(points, rows, out, &mut work.scratch),
+        }
+        self.frame.lower().solve_rows(out);
     }
 
     pub fn rows(&self) -> usize {
@@ -58,9 +101,10 @@ impl<'a> Coordinates<'a> {
         if let Some(held) = &self.held {
             return &held.values()[rows.start * m..rows.end * m];
         }
-        work.values.resize(rows.len() * m, 0.0);
-        self.frame.columns().fill(self.points, rows, &mut work.values, &mut work.scratch);
-        self.frame.lower().solve_rows(&mut work.values);
+        let mut values = std::mem::take(&mut work.values);
+        values.resize(rows.len() * m, 0.0);
+        self.fill(self.points, rows, &mut values, work);
+        work.values = values;
         &work.values
     }
 
@@ -70,10 +114,10 @@ impl<'a> Coordinates<'a> {
         if let Some(held) = &self.held {
             return rows.iter().enumerate().for_each(|(place, &i)| take(place, held.row(i)));
         }
-        let points = self.points.select(rows);
-        work.values.resize(rows.len() * m, 0.0);
-        self.frame.columns().fill(&points, 0..rows.len(), &mut work.values, &mut work.scratch);
-        self.frame.lower().solve_rows(&mut work.values);
+        let mut values = std::mem::take(&mut work.values);
+        values.resize(rows.len() * m, 0.0);
+        self.fill(&self.points.select(rows), 0..rows.len(), &mut values, work);
+        work.values = values;
         work.values.chunks_exact(m).enumerate().for_each(|(place, row)| take(place, row));
     }
 }

@@ -131,7 +131,7 @@ impl Direct for Lesson<'_> {
             Some(lambda) => Box::new(Squared { targets: &self.targets, weights: &self.costs, lambda }),
             None => Box::new(SquaredHinge::new(&self.targets, &self.costs)),
         };
-        vec![Phase { name: "steps", points: &self.rows, inner, iterations: self.steps }]
+        vec![Phase { name: "steps", points: &self.rows, inner, single: self.lambda.is_none(), iterations: self.steps }]
     }
 
     fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {

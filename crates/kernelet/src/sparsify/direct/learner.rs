@@ -167,7 +167,7 @@ struct Prepared<'a> {
 impl Direct for Prepared<'_> {
     fn phases(&self) -> Vec<Phase<'_>> {
         let iterations = self.learner.search.iterations;
-        vec![Phase { name: "steps", points: &self.rows.points, inner: self.ready.inner(), iterations }]
+        vec![Phase { name: "steps", points: &self.rows.points, inner: self.ready.inner(), single: false, iterations }]
     }
 
     fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {

@@ -196,10 +196,10 @@ impl Direct for Rows<'_> {
     fn phases(&self) -> Vec<Phase<'_>> {
         let points = &*self.points;
         let squared = Box::new(SquaredHinge::new(&self.signs, &self.costs));
-        let mut phases = vec![Phase { name: "steps", points, inner: squared, iterations: self.learner.search.iterations }];
+        let mut phases = vec![Phase { name: "steps", points, inner: squared, single: true, iterations: self.learner.search.iterations }];
         if self.learner.loss == DirectLoss::Hinge {
             let inner = Box::new(Hinge::new(&self.signs, &self.costs));
-            phases.push(Phase { name: "steps, hinge", points, inner, iterations: self.learner.hinge_iterations });
+            phases.push(Phase { name: "steps, hinge", points, inner, single: false, iterations: self.learner.hinge_iterations });
         }
         phases
     }

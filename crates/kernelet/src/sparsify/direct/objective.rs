@@ -5,6 +5,10 @@
 //!
 //! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problem, and a m d + a m min(m, d) for the gradient with a rows
 //! that pull.
+//!
+//! A search may begin in single precision ([`Objective::single`]): kernel values, which the triangular solve makes less exact by up to |L^-1|, and the
+//! products of the gradient within a block of rows are rounded to it; coordinates, the inner problem and sums over blocks are not. What that
+//! does to coordinates is measured on a few rows at every Z, and where it is too much double precision goes on.
 use rayon::prelude::*;
 
 use super::{
@@ -27,6 +31,10 @@ const PARTS: usize = 16;
 /// Rows of a part that are worked on at a time.
 const ROWS: usize = 256;
 
+/// Rows whose coordinates are computed in both precisions, and the part of their size that single precision may move them by.
+const SAMPLED: usize = 64;
+const ROUGHEST: f64 = 1e-5;
+
 /// A learner on its rows, as a function of the vectors.
 pub(crate) struct Objective<'a> {
     pub kernel: &'a Kernel,
@@ -34,6 +42,10 @@ pub(crate) struct Objective<'a> {
     pub inner: Box<dyn Inner + 'a>,
     /// Bytes that may be used to hold coordinates.
     pub memory: usize,
+    /// Whether kernel values are in single precision.
+    pub single: bool,
+    /// What the last coordinates were held in.
+    pub room: Vec<f64>,
     pub watch: &'a Watch<'a>,
 }
 
@@ -43,17 +55,29 @@ impl Objective<'_> {
         gradient.fill(0.0);
         let finite = z.values().iter().all(|v| v.is_finite());
         let Some(frame) = finite.then(|| self.frame(z)).and_then(Result::ok) else { return f64::NAN };
-        let coordinates = coordinates(&frame, self.points, self.memory, self.watch);
+        self.single = self.single && rounding(&frame, self.points) <= ROUGHEST;
+        let coordinates = self.coordinates(&frame, self.single);
         let solution = self.inner.solve(&coordinates, self.watch);
         self.add_gradient(z, &coordinates, &frame, &solution, gradient);
+        self.room = coordinates.into_room();
         solution.value
     }
 
-    /// The frame of Z and the optimum there.
+    /// The frame of Z and the optimum there, in double precision.
     pub fn solve(&mut self, z: &Matrix) -> Result<(Frame, Solution)> {
         let frame = self.frame(z)?;
-        let solution = self.inner.solve(&coordinates(&frame, self.points, self.memory, self.watch), self.watch);
+        let coordinates = self.coordinates(&frame, false);
+        let solution = self.inner.solve(&coordinates, self.watch);
+        self.room = coordinates.into_room();
         Ok((frame, solution))
+    }
+
+    fn coordinates<'b>(&mut self, frame: &'b Frame, single: bool) -> Coordinates<'b>
+    where
+        Self: 'b,
+    {
+        self.watch.evaluated((self.points.len() * frame.len()) as u64);
+        Coordinates::within(frame, self.points, self.memory, single, std::mem::take(&mut self.room))
     }
 
     fn frame(&self, z: &Matrix) -> Result<Frame> {
@@ -81,10 +105,15 @@ impl Objective<'_> {
             let used = &pulling[(p * size).min(pulling.len())..((p + 1) * size).min(pulling.len())];
             let (mut pull, mut room) = (Pull::nothing(m, dim), Room::default());
             for rows in used.chunks(ROWS) {
-                let x = rows_of(self.points, rows);
                 room.weights.resize(rows.len() * m, 0.0);
                 product_transposed(pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut room.weights);
-                let x = self.slopes(frame, coordinates, rows, x, &mut room);
+                if self.single && self.slopes_of_held(frame, coordinates, rows, &mut room) {
+                    room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
+                    copy_rows(self.points, rows, &mut room.single);
+                    pull.add_rows_single(&room.weights, &room.single, &mut room.pulled);
+                    continue;
+                }
+                let x = self.slopes(frame, coordinates, rows, rows_of(self.points, rows), &mut room);
                 room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
                 pull.add_rows(&room.weights, x.values());
             }
@@ -96,18 +125,27 @@ impl Objective<'_> {
         pull
     }
 
-    /// k' between rows and vectors, into the room. For the Gaussian it is -gamma k; and `k_z(x) = L c(x)` where that is the shorter way.
-    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, room: &mut Room) -> Matrix {
+    /// k' between rows and vectors, into the room, where that is the shorter way: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
+    fn slopes_of_held(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], room: &mut Room) -> bool {
         let m = frame.len();
+        let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * self.points.dim()) else {
+            return false;
+        };
         room.slopes.resize(rows.len() * m, 0.0);
-        if let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * x.cols()) {
-            room.held.resize(rows.len() * m, 0.0);
-            let held = &mut room.held;
-            coordinates.chosen(rows, &mut room.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
-            product_transposed(held, frame.lower().matrix().values(), m, &mut room.slopes);
-            room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+        room.held.resize(rows.len() * m, 0.0);
+        let held = &mut room.held;
+        coordinates.chosen(rows, &mut room.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
+        product_transposed(held, frame.lower().matrix().values(), m, &mut room.slopes);
+        room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+        true
+    }
+
+    /// k' between rows and vectors, into the room.
+    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, room: &mut Room) -> Matrix {
+        if self.slopes_of_held(frame, coordinates, rows, room) {
             return x;
         }
+        room.slopes.resize(rows.len() * frame.len(), 0.0);
         let points: Points = x.into();
         match self.kernel {
             Kernel::Gaussian(gaussian) => {
@@ -123,9 +161,13 @@ impl Objective<'_> {
     }
 }
 
-fn coordinates<'a>(frame: &'a Frame, points: &'a Points, memory: usize, watch: &Watch) -> Coordinates<'a> {
-    watch.evaluated((points.len() * frame.len()) as u64);
-    Coordinates::new(frame, points, memory)
+/// How much single precision moves the coordinates of a few rows, as a part of their size.
+fn rounding(frame: &Frame, points: &Points) -> f64 {
+    let step = points.len().div_ceil(SAMPLED).max(1);
+    let sample = points.select(&(0..points.len()).step_by(step).collect::<Vec<_>>());
+    let [rough, exact] = [true, false].map(|single| Coordinates::within(frame, &sample, usize::MAX, single, vec![]).into_room());
+    let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>();
+    (square(&mut rough.iter().zip(&exact).map(|(r, e)| r - e)) / square(&mut exact.iter().copied())).sqrt()
 }
 
 /// What is reused from rows to rows.
@@ -134,8 +176,17 @@ struct Room {
     weights: Vec<f64>,
     slopes: Vec<f64>,
     held: Vec<f64>,
+    /// Rows, and what they pull, in single precision.
+    single: Vec<f32>,
+    pulled: [Vec<f32>; 2],
     scratch: Scratch,
     work: Work,
+}
+
+fn copy_rows(points: &Points, rows: &[usize], out: &mut Vec<f32>) {
+    let dim = points.dim();
+    out.resize(rows.len() * dim, 0.0);
+    rows.iter().zip(out.chunks_exact_mut(dim.max(1))).for_each(|(&i, out)| points.copy_rows(i..i + 1, dim, out));
 }
 
 fn rows_of(points: &Points, rows: &[usize]) -> Matrix {
@@ -170,7 +221,7 @@ mod tests {
             Loss::Hinge => Box::new(Hinge::new(signs, costs)),
             Loss::SquaredHinge => Box::new(SquaredHinge::new(signs, costs)),
         };
-        Objective { kernel, points, inner, memory: usize::MAX, watch }
+        Objective { kernel, points, inner, memory: usize::MAX, single: false, room: vec![], watch }
     }
 
     fn signs(codes: &[u32], classes: usize) -> Matrix {
@@ -275,5 +326,30 @@ mod tests {
         bad.row_mut(0)[0] = f64::NAN;
         let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch);
         assert!(whole.evaluate(&bad, &mut [0.0; 420]).is_nan());
+    }
+
+    #[test]
+    fn single_precision_stays_within_its_bound_and_gives_way_where_it_cannot() {
+        let data = waveform3(600, 1);
+        let classes = data.classes().unwrap();
+        let (signs, costs, watch) = (signs(&classes.codes, 3), vec![1.0; 600], Watch::none());
+        let mut z = data.points.select(&(0..20).collect::<Vec<_>>()).to_dense();
+        let kernel = Kernel::gaussian(0.05);
+        let run = |z: &Matrix, single: bool| {
+            let mut gradient = vec![0.0; z.values().len()];
+            let mut whole = Objective { single, ..objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch) };
+            (whole.evaluate(z, &mut gradient), gradient, whole.single)
+        };
+        let ((exact, a, _), (rough, b, still)) = (run(&z, false), run(&z, true));
+        let size = a.iter().fold(0.0, |size: f64, g| size.max(g.abs()));
+        let off = a.iter().zip(&b).fold(0.0, |off: f64, (a, b)| off.max((a - b).abs()));
+        // Coordinates are off by at most ROUGHEST; W and its gradient are of first order in them.
+        assert!(still && exact != rough && (exact - rough).abs() < ROUGHEST * exact, "{exact} {rough}");
+        assert!(off < 10.0 * ROUGHEST * size, "{off} {size}");
+        // Two vectors that almost coincide make |L^-1| so large that single precision would be seen.
+        let near: Vec<f64> = z.row(0).iter().map(|v| v + 1e-5).collect();
+        z.row_mut(1).copy_from_slice(&near);
+        assert!(!run(&z, true).2);
+        assert_eq!(run(&z, true).0, run(&z, false).0);
     }
 }

@@ -74,6 +74,12 @@ pub enum Growth {
 /// Sizes on the way get this part of the steps.
 const STEPS_ON_THE_WAY: usize = 5;
 
+/// Rows of fewer features gain nothing from single precision.
+const WIDE: usize = 64;
+
+/// The last steps of a descent are made in double precision.
+const LAST_STEPS: usize = 10;
+
 /// The smallest size that doubling begins with.
 const SMALLEST: usize = 4;
 
@@ -107,6 +113,8 @@ pub(crate) struct Phase<'a> {
     pub name: &'static str,
     pub points: &'a Points,
     pub inner: Box<dyn Inner + 'a>,
+    /// Whether it may begin in single precision.
+    pub single: bool,
     pub iterations: usize,
 }
 
@@ -211,12 +219,13 @@ impl Search {
         let mut place = Place { z: from.0, iterations: 0, ended: Ended::Value };
         let (mut skipped, mut all) = (earlier, 0);
         let mut last = None;
-        for Phase { name, points, inner, iterations } in direct.phases() {
+        for Phase { name, points, inner, single, iterations } in direct.phases() {
             let steps = iterations.div_ceil(share);
             let done = skipped.min(steps);
             skipped -= done;
             all += steps;
-            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, watch };
+            let single = single && points.dim() >= WIDE;
+            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, single, room: vec![], watch };
             place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
             last = Some(objective);
         }
@@ -239,7 +248,19 @@ impl Search {
         Ok(Level { fit: Fit { machine, report }, z: place.z, frame, solution })
     }
 
+    /// Descends in single precision as far as the objective has it, and goes on in double precision.
     fn descend(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
+        let ((name, steps), before) = (phase, from.iterations);
+        let place = self.descend_once(from, objective, phase, direct, earlier);
+        let done = place.iterations - before;
+        if !objective.single || done >= steps || place.ended == Ended::Stopped {
+            return place;
+        }
+        objective.single = false;
+        self.descend_once(place, objective, (name, steps - done), direct, earlier)
+    }
+
+    fn descend_once(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
         let (m, dim, (name, steps), watch) = (from.z.rows(), from.z.cols(), phase, objective.watch);
         let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.z), ..Lbfgs::default() };
         let as_vectors = |point: &[f64]| Matrix::new(point.to_vec(), m, dim).unwrap_or_default();
@@ -257,6 +278,9 @@ impl Search {
                     let machine = solved.and_then(|(frame, solution)| direct.machine(expansion(&z, &frame, &solution), &solution));
                     Checkpoint::keep(file, machine, made, watch);
                     saved = Instant::now();
+                }
+                if iteration + LAST_STEPS >= steps {
+                    objective.borrow_mut().single = false;
                 }
                 !watch.cancelled()
             },

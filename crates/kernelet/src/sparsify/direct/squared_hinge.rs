@@ -83,11 +83,14 @@ impl<'a> SquaredHinge<'a> {
 }
 
 /// True where an output is not what it should be; always for a value to be met, which makes part of the quadratic even where it is.
+#[inline(always)]
 fn active(target: f64, output: f64) -> bool {
-    target * output < 1.0 || target.abs() < 1.0
+    // Without a branch, so that loops over rows use whole registers.
+    (target * output < 1.0) | (target.abs() < 1.0)
 }
 
 /// How far an output is from its target.
+#[inline(always)]
 fn error(target: f64, output: f64) -> f64 {
     if active(target, output) { target - output } else { 0.0 }
 }
@@ -149,14 +152,19 @@ impl<'a> Run<'a> {
             let mut changes = vec![Change::default(); q];
             for (place, (outputs, reached)) in outputs.chunks_exact_mut(q).zip(reached.chunks_exact(q)).enumerate() {
                 let i = c * CHUNK + place;
-                for (k, (output, reached)) in outputs.iter_mut().zip(reached).enumerate().filter(|(k, _)| parts[*k] > 0.0) {
-                    let target = problem.targets.at(i, k);
-                    let before = active(target, *output);
-                    *output = if parts[k] == 1.0 { *reached } else { *output + parts[k] * (reached - *output) };
-                    match (before, active(target, *output)) {
-                        (false, true) => changes[k].entered.push(i),
-                        (true, false) => changes[k].left.push(i),
-                        _ => {}
+                let rows = outputs.iter_mut().zip(reached).zip(problem.targets.row(i)).zip(parts);
+                for (k, (((output, &reached), &target), &part)) in rows.enumerate() {
+                    let before = *output;
+                    // The whole way ends exactly where it leads; no way is taken where it leads nowhere finite.
+                    *output = match part {
+                        1.0 => reached,
+                        0.0 => before,
+                        _ => before + part * (reached - before),
+                    };
+                    let (was, is) = (active(target, before), active(target, *output));
+                    if was != is {
+                        let change = &mut changes[k];
+                        if is { change.entered.push(i) } else { change.left.push(i) }
                     }
                 }
             }
