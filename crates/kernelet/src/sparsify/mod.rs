@@ -11,6 +11,7 @@ pub mod construct;
 pub mod direct;
 mod field;
 mod gram;
+mod gram_points;
 mod growth;
 mod kernel_rows;
 mod online;
@@ -25,6 +26,7 @@ pub(crate) mod toy;
 
 pub use basis::{Basis, BasisBudget, BasisMethod};
 pub use budget::Budget;
+pub use gram_points::GramPoints;
 pub use online::OnlineBasis;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
