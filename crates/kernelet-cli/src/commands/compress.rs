@@ -98,9 +98,11 @@ fn refit_named(name: &str) -> std::result::Result<Refit, String> {
 }
 
 /// The rows that were given, read for the model.
-struct Rows {
-    data: Option<Dataset>,
-    test: Option<Dataset>,
+pub(crate) struct Rows {
+    /// Those the model was trained on, or like them.
+    pub data: Option<Dataset>,
+    /// Those to measure on.
+    pub test: Option<Dataset>,
 }
 
 impl Compress {
@@ -163,7 +165,7 @@ impl Compress {
     }
 
     /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
-    fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
+    pub(crate) fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
         if self.method.makes_vectors() || self.settings.refinement().is_some() || self.from_data {
             return Err(Failure::usage(
                 "a precomputed kernel knows its values with the training rows alone: choose among the model's vectors with pursuit, l1, l0 or independent",
@@ -173,7 +175,7 @@ impl Compress {
         Ok(Rows { data: translated(&rows.data)?, test: translated(&rows.test)? })
     }
 
-    fn check_flags(&self) -> Result<()> {
+    pub(crate) fn check_flags(&self) -> Result<()> {
         if let Some(fraction) = self.fraction.filter(|f| !(*f > 0.0 && *f <= 1.0)) {
             return Err(Failure::usage(format!("--fraction is {fraction}, but must be above 0 and at most 1")));
         }
@@ -220,7 +222,7 @@ impl Compress {
         candidates.unwrap_or_else(|| machine.vectors())
     }
 
-    fn budget(&self, machine: &Machine) -> Result<Budget> {
+    pub(crate) fn budget(&self, machine: &Machine) -> Result<Budget> {
         let of_fraction = self.fraction.map(|f| ((f * machine.vectors() as f64).round() as usize).max(1));
         let max_vectors = self.vectors.into_iter().chain(of_fraction).min().unwrap_or(usize::MAX);
         let budget = Budget { max_vectors, max_residual: self.max_residual.unwrap_or(0.0), ..Budget::default() };
@@ -241,7 +243,7 @@ impl Compress {
         Ok(Task { machine, data: Some(&rows), candidates: None }.scaled_rows()?)
     }
 
-    fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<kernelet::data::Points>> {
+    pub(crate) fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<kernelet::data::Points>> {
         match self.from_data {
             true => Ok(Task { machine, data: rows.data.as_ref(), candidates: None }.scaled_rows()?),
             false => Ok(None),
@@ -305,12 +307,12 @@ impl Compress {
     }
 }
 
-fn agreeing(machine: &Machine, small: &Machine, data: &Dataset) -> Result<Option<f64>> {
+pub(crate) fn agreeing(machine: &Machine, small: &Machine, data: &Dataset) -> Result<Option<f64>> {
     Ok(agreement(&machine.predict(&data.points)?, &small.predict(&data.points)?))
 }
 
 /// The error on rows that have targets.
-fn error_on(machine: &Machine, data: Option<&Dataset>) -> Result<Option<f64>> {
+pub(crate) fn error_on(machine: &Machine, data: Option<&Dataset>) -> Result<Option<f64>> {
     match data.filter(|data| data.target != kernelet::data::Target::None && input::target_of(machine) != Wanted::Nothing) {
         None => Ok(None),
         Some(data) => Ok(Some(machine.score(data)?.loss())),

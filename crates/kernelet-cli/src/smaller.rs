@@ -1,0 +1,196 @@
+//! `compress` without files: a machine made smaller as the flags say, with the sizes on the way.
+use clap::Parser;
+use kernelet::{
+    data::Dataset,
+    machine::Machine,
+    sparsify::{Path, Refit, StandIn, Task, construct, least_error_offsets, refit, residual, squared_norm},
+    watch::{Status, Watch},
+};
+use serde::Serialize;
+
+use crate::{
+    commands::compress::{Compress, Rows, ThresholdFlag, agreeing, error_on},
+    failure::{Failure, Result},
+};
+
+/// The most sizes whose figures are told.
+const TOLD: usize = 32;
+
+/// The flags of `compress`, and the seed of the run.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true)]
+struct Flags {
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    #[command(flatten)]
+    compress: Compress,
+}
+
+/// A smaller machine and how it came about.
+#[derive(Debug)]
+pub struct Smaller {
+    /// The machine.
+    pub machine: Machine,
+    /// The sizes on the way that figures were made for, smallest first, and their machines.
+    pub sizes: Vec<(Size, Machine)>,
+    /// Every size on the way, where nothing was done with the machines afterwards.
+    pub path: Option<Path>,
+    /// The method that found the vectors.
+    pub method: &'static str,
+    /// How the run ended.
+    pub status: Status,
+    /// What the user should know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// The figures of one size.
+#[derive(Clone, Debug, Serialize)]
+pub struct Size {
+    /// Its vectors.
+    pub vectors: usize,
+    /// `sum_k ||w_k - w'_k||^2`.
+    pub residual: f64,
+    /// The same over `sum_k ||w_k||^2`.
+    pub relative_residual: f64,
+    /// The part of the rows with the original's label.
+    pub agreement: Option<f64>,
+    /// The error on the rows.
+    pub train_error: Option<f64>,
+}
+
+/// Makes a machine smaller as flags of `compress` say; `data` are rows it was trained on, or like them. A sentence where that cannot be.
+pub fn compress(flags: &[String], machine: &Machine, data: Option<Dataset>, watch: &Watch) -> std::result::Result<Smaller, String> {
+    // Where files would be named, there are machines and rows.
+    let files = ["machine", "--output=smaller"].into_iter().chain(data.as_ref().map(|_| "--data=rows"));
+    let flags = files.map(String::from).chain(flags.iter().cloned());
+    let Flags { seed, compress } = Flags::try_parse_from(flags).map_err(|error| error.to_string())?;
+    let work = Work { flags: compress, watch };
+    work.run(seed, machine, data).map_err(|failure| failure.sentence())
+}
+
+struct Work<'a> {
+    flags: Compress,
+    watch: &'a Watch<'a>,
+}
+
+impl Work<'_> {
+    fn run(&self, seed: u64, machine: &Machine, data: Option<Dataset>) -> Result<Smaller> {
+        let flags = &self.flags;
+        flags.check_flags()?;
+        let method = flags.method.make(&flags.settings, seed)?;
+        let budget = flags.budget(machine)?;
+        let stand_in = StandIn::of(machine, data.as_ref())?;
+        let rows = Rows { data, test: None };
+        let (machine, rows) = match &stand_in {
+            None => (machine, rows),
+            Some(stand_in) => (&stand_in.machine, flags.standing_in(stand_in, &rows)?),
+        };
+        let candidates = flags.candidates(machine, &rows)?;
+        let task = Task { machine, data: rows.data.as_ref(), candidates: candidates.as_ref() };
+        let path = method.sparsify(&task, &budget, self.watch)?;
+        let mut sizes = self.sizes(&path, &task)?;
+        if let Some(stand_in) = &stand_in {
+            for (_, small) in &mut sizes {
+                *small = stand_in.back(small)?;
+            }
+        }
+        let small = sizes.last().map(|(_, small)| small.clone()).ok_or(Failure::Cancelled)?;
+        let mut notes: Vec<String> = path.note.clone().into_iter().collect();
+        if machine.calibration.is_some() {
+            notes.push("the probabilities of the model belong to its own outputs and are left out".into());
+        }
+        let status = path.status;
+        let as_found =
+            flags.settings.refinement().is_none() && flags.refit.is_none_or(|refit| refit == Refit::None) && flags.threshold.is_none();
+        let path = (as_found && stand_in.is_none()).then_some(path);
+        Ok(Smaller { machine: small, sizes, path, method: flags.method.name, status, notes })
+    }
+
+    /// The machines of a path, with all that is asked to be done with them, and their figures.
+    fn sizes(&self, path: &Path, task: &Task) -> Result<Vec<(Size, Machine)>> {
+        let start: f64 = squared_norm(&task.machine.expansion)?.iter().sum();
+        // Moving all vectors is too dear for every size; each of those told has twice the vectors of the one before.
+        let moved = self.flags.settings.refinement().is_some() && self.flags.method.name != "refine";
+        let mut sizes = vec![];
+        for i in told(path.len(), moved) {
+            if self.watch.cancelled() && !sizes.is_empty() {
+                break;
+            }
+            let Some(found) = path.machine(i) else { break };
+            let small = self.fitted(found, task)?;
+            let residual = residual(&task.machine.expansion, &small.expansion)?;
+            let relative_residual = if start > 0.0 { residual / start } else { 0.0 };
+            let agreement = task.data.map_or(Ok(None), |data| agreeing(task.machine, &small, data))?;
+            let size = Size { vectors: small.vectors(), residual, relative_residual, agreement, train_error: error_on(&small, task.data)? };
+            sizes.push((size, small));
+        }
+        Ok(sizes)
+    }
+
+    fn fitted(&self, found: Machine, task: &Task) -> Result<Machine> {
+        let flags = &self.flags;
+        let moved = match flags.settings.refinement() {
+            Some(how) if flags.method.name != "refine" => construct::refine(&found, &how, task, self.watch)?.machine,
+            _ => found,
+        };
+        let small = refit(&moved, flags.refit.unwrap_or(Refit::None), task, flags.c, self.watch)?;
+        match flags.threshold {
+            Some(ThresholdFlag::TrainError) => Ok(least_error_offsets(&small, task)?),
+            Some(ThresholdFlag::Keep) | None => Ok(small),
+        }
+    }
+}
+
+/// Which of so many levels are told: all of few, of many those that grow by the same factor, or those that double; the last one always.
+fn told(levels: usize, doubling: bool) -> Vec<usize> {
+    if doubling {
+        return (0..levels).filter(|i| (i + 1).is_power_of_two() || i + 1 == levels).collect();
+    }
+    if levels <= TOLD {
+        return (0..levels).collect();
+    }
+    let factor = (levels as f64).powf(1.0 / (TOLD - 1) as f64);
+    let mut told: Vec<usize> = (0..TOLD).map(|i| (factor.powi(i as i32).round() as usize).clamp(1, levels) - 1).collect();
+    told.push(levels - 1);
+    told.dedup();
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernelet::{
+        data::banana,
+        kernel::Kernel,
+        learn::{Learner, Svc},
+    };
+
+    #[test]
+    fn sizes_that_are_told_rise_to_the_last() {
+        for levels in [1, 5, 32, 33, 200, 5000] {
+            assert_eq!(told(levels, true).last(), Some(&(levels - 1)));
+            let told = told(levels, false);
+            assert!(told.windows(2).all(|pair| pair[0] < pair[1]) && told.len() <= TOLD + 1);
+            assert_eq!(told.last(), Some(&(levels - 1)));
+        }
+        assert!(told(0, false).is_empty());
+    }
+
+    #[test]
+    fn flags_make_a_machine_smaller_and_all_vectors_keep_it() {
+        let data = banana(80, 1);
+        let svc = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() };
+        let machine = svc.learn(&data, &Watch::none()).unwrap().machine;
+        let run = |flags: &[&str], data: Option<Dataset>| {
+            let flags: Vec<String> = flags.iter().map(|flag| flag.to_string()).collect();
+            compress(&flags, &machine, data, &Watch::none())
+        };
+        let small = run(&["--vectors=5"], Some(data.clone())).unwrap();
+        assert_eq!((small.machine.vectors(), small.sizes.len(), small.method), (5, 5, "pursuit"));
+        assert!(small.sizes.iter().all(|(size, _)| size.agreement.is_some() && size.train_error.is_some()));
+        let all = run(&["--fraction=1"], None).unwrap();
+        assert!(all.sizes.last().unwrap().0.relative_residual < 1e-10);
+        assert!(run(&[], None).unwrap_err().contains("say how small"));
+        assert!(run(&["--vectors=5", "--refit=margin"], None).unwrap_err().contains("needs rows"));
+    }
+}
