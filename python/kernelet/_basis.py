@@ -157,6 +157,23 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         """
         return self._outputs(X)
 
+    def at(self, n_vectors: int):
+        """The first vectors alone; see ``path_`` for how far the rows are from their span.
+
+        Parameters
+        ----------
+        n_vectors : int
+            The most vectors.
+
+        Returns
+        -------
+        smaller : GreedyBasis
+            A copy; this one stays as it is.
+        """
+        smaller = super().at(n_vectors)
+        smaller.chosen_ = self.chosen_[: smaller.n_vectors_]
+        return smaller
+
     @property
     def _n_features_out(self):
         return len(self.intercept_)

@@ -84,6 +84,8 @@ def of_our_own(model: KernelMachine) -> Converted:
     """An estimator of ours; its class and parameters are kept."""
     machine = model._fitted()
     known = {name: value for name, value in vars(model).items() if name in ("classes_", "_one_target", "chosen_", "n_features_in_", "feature_names_in_")}
+    if "chosen_" in known:
+        known["chosen_"] = []
     rows = None
     if hasattr(model, "_X_fit"):
         known["_X_fit"] = model._X_fit

@@ -47,6 +47,7 @@ def test_errors_of_a_basis_fall_and_its_first_vectors_are_a_basis():
     gaps = 1 - (model.transform(digits) ** 2).sum(axis=1)
     assert path["largest_error"][-1] == pytest.approx(gaps.max()) and path["mean_error"][-1] == pytest.approx(gaps.mean())
     ten = model.at(10).transform(digits)
+    np.testing.assert_array_equal(digits[model.at(10).chosen_], model.at(10).vectors_)
     np.testing.assert_allclose(ten, model.transform(digits)[:, :10], atol=1e-12)
     assert path["mean_error"][9] == pytest.approx((1 - (ten**2).sum(axis=1)).mean())
     assert len(GreedyBasis(5, method="kmeans").fit(digits).path_) == 1
