@@ -27,7 +27,8 @@ def flags(settings: dict[str, Any]) -> list[str]:
 
 def in_python(sentence: str) -> str:
     """A sentence about flags as one about parameters."""
-    sentence = sentence.removeprefix("error: ").split("\n\nFor more information")[0]
+    # What follows is about the command line.
+    sentence = sentence.removeprefix("error: ").split("\n\n")[0]
     return sentence.replace("--", "").strip()
 
 
