@@ -1,6 +1,7 @@
 """Small, fast kernel machines as scikit-learn estimators.
 
-Every estimator trains the full machine with ``n_vectors=None`` and a machine with few expansion vectors otherwise.
+Every estimator trains the full machine with ``n_vectors=None`` and a machine with few expansion vectors otherwise; ``compress`` makes a machine small
+that somebody already has.
 """
 
 from __future__ import annotations
@@ -12,25 +13,32 @@ from ._core import Machine, __version__
 
 if TYPE_CHECKING:
     from ._basis import GreedyBasis
+    from ._compress import compress
     from ._fisher import SparseKernelFisher
+    from ._logistic import SparseLogistic
+    from ._one_class import SparseOneClassSVM
+    from ._path import Path
     from ._pca import SparseKernelPCA
     from ._plots import plot_boundary, plot_vectors
     from ._relevance import RVC, RVR
     from ._ridge import SparseKernelRidge
-    from ._svm import SparseOneClassSVM, SparseSVC, SparseSVR
+    from ._svm import SparseSVC, SparseSVR
 
 __all__ = [
     "GreedyBasis",
     "Machine",
+    "Path",
     "RVC",
     "RVR",
     "SparseKernelFisher",
     "SparseKernelPCA",
     "SparseKernelRidge",
+    "SparseLogistic",
     "SparseOneClassSVM",
     "SparseSVC",
     "SparseSVR",
     "__version__",
+    "compress",
     "plot_boundary",
     "plot_vectors",
 ]
@@ -38,14 +46,17 @@ __all__ = [
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
     "GreedyBasis": "_basis",
+    "Path": "_path",
     "RVC": "_relevance",
     "RVR": "_relevance",
     "SparseKernelFisher": "_fisher",
     "SparseKernelPCA": "_pca",
     "SparseKernelRidge": "_ridge",
-    "SparseOneClassSVM": "_svm",
+    "SparseLogistic": "_logistic",
+    "SparseOneClassSVM": "_one_class",
     "SparseSVC": "_svm",
     "SparseSVR": "_svm",
+    "compress": "_compress",
     "plot_boundary": "_plots",
     "plot_vectors": "_plots",
 }

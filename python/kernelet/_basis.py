@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._base import ACCEPTED, KernelMachine, _gamma, _in_python, _rows
+from ._arrays import ACCEPTED, rows_of, width
+from ._base import KernelMachine
 from ._docs import described
+from ._flags import in_python, watched
+from ._path import Path
 
 
 @described()
@@ -92,15 +97,12 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
             The fitted estimator.
         """
         X, _ = self._begin(X)
-        report = self._report()
-        try:
-            machine, self.chosen_ = _core.basis(self._flags(X), _rows(X), self._threads(), report)
-        except ValueError as error:
-            raise ValueError(_in_python(str(error))) from None
-        finally:
-            if report:
-                report.end()
-        return self._keep(machine)
+        found = watched(_core.basis, self._flags(X), rows_of(X), self._threads(), verbose=self._verbose())
+        machine, self.chosen_, figures = found
+        self._keep([machine])
+        # The other vectors have no part in the first coordinates.
+        self.path_ = Path(json.loads(figures), self.machine_.leading)
+        return self
 
     def partial_fit(self, X, y=None):
         """Looks at a block of rows, of which those far from the span join the basis; the rows are not kept.
@@ -117,18 +119,20 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         self : GreedyBasis
             The fitted estimator.
         """
+        if self._values_are_given():
+            raise ValueError("partial_fit compares rows with vectors it has seen; it needs a kernel by name")
         earlier = getattr(self, "machine_", None)
         X = validate_data(self, X, reset=earlier is None, **ACCEPTED)
         if earlier is None:
-            self.gamma_ = _gamma(self.gamma, X)
-        flags = self._flags(X) if earlier is None else [f for f in self._flags_of(self.gamma_, X)]
+            self.gamma_ = width(self.gamma, X)
+        flags = self._flags(X) if earlier is None else self._flags_of(self.gamma_, X)
         vectors = None if earlier is None else earlier.vectors()
         try:
-            machine = _core.online_basis(flags, _rows(X), self.max_error or 1e-3, vectors, self._threads())
+            machine = _core.online_basis(flags, rows_of(X), self.max_error or 1e-3, vectors, self._threads())
         except ValueError as error:
-            raise ValueError(_in_python(str(error))) from None
+            raise ValueError(in_python(str(error))) from None
         self.chosen_ = []
-        return self._keep(machine)
+        return self._keep([machine])
 
     def _flags_of(self, gamma, X):
         """The flags with the width of the first block."""
@@ -152,6 +156,23 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
             One column for each vector.
         """
         return self._outputs(X)
+
+    def at(self, n_vectors: int):
+        """The first vectors alone; see ``path_`` for how far the rows are from their span.
+
+        Parameters
+        ----------
+        n_vectors : int
+            The most vectors.
+
+        Returns
+        -------
+        smaller : GreedyBasis
+            A copy; this one stays as it is.
+        """
+        smaller = super().at(n_vectors)
+        smaller.chosen_ = self.chosen_[: smaller.n_vectors_]
+        return smaller
 
     @property
     def _n_features_out(self):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 KERNEL = """kernel : str or callable, default='gaussian'
         ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
-        ``'sigmoid'``, ``'inverse-multiquadric'``. With ``n_vectors=None`` also ``'precomputed'``, where X holds kernel values with all
-        training rows, or a function of two arrays of rows that gives such values.
+        ``'sigmoid'``, ``'inverse-multiquadric'``. Or ``'precomputed'``, where X holds kernel values with all training
+        rows, or a function of two arrays of rows that gives such values; vectors are then chosen among the rows.
     gamma : {'scale', 'auto'} or float, default='scale'
         Width of the kernel: ``exp(-gamma |x - z|^2)``; ``'scale'`` is ``1 / (n_features * X.var())``, ``'auto'`` is ``1 / n_features``.
     degree : int, default=3
@@ -28,6 +28,8 @@ FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
         Their coefficients.
     intercept_ : ndarray of shape (n_outputs,)
         The offsets.
+    path_ : Path
+        The sizes on the way: those that direct training grows through, or the first vectors of a basis with ``options={'path': True}``.
     machine_ : Machine
         The machine itself.
     report_ : dict

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sklearn.base import ClassifierMixin
 
-from ._base import KernelMachine, Labels, Probabilities
+from ._base import KernelMachine
 from ._docs import described
+from ._labels import Labels, Probabilities
 
 
 @described("the learner's own by its name, ``'fisher-pursuit'`` greedily by the classes")

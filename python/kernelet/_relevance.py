@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from ._base import KernelMachine, Labels, Numbers, Probabilities
+from ._base import KernelMachine
 from ._docs import described
+from ._labels import Labels, Probabilities
+from ._numbers import Numbers
 
 
 @described()
@@ -114,6 +116,7 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
 
     _learner = "rvm"
     _settings = {"tol": "tolerance", "cache_size": "cache"}
+    _several_targets = True
 
     def __init__(
         self,
@@ -147,8 +150,8 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
-        y : array-like of shape (n_samples,)
-            Their numbers.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their numbers; each target has a machine of its own.
         sample_weight : array-like of shape (n_samples,), default=None
             How much the rows count.
 
@@ -171,9 +174,9 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
 
         Returns
         -------
-        y : ndarray of shape (n_samples,)
+        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
-        deviations : ndarray of shape (n_samples,)
+        deviations : ndarray of shape (n_samples,) or (n_samples, n_targets)
             Only with ``return_std``.
         """
         mean = super().predict(X)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sklearn.base import RegressorMixin
 
-from ._base import KernelMachine, Numbers
+from ._base import KernelMachine
 from ._docs import described
+from ._numbers import Numbers
 
 
 @described()
@@ -37,6 +38,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
 
     _learner = "ridge"
     _settings = {"alpha": "lambda"}
+    _several_targets = True
 
     def __init__(
         self,
@@ -82,9 +84,4 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         self : SparseKernelRidge
             The fitted estimator.
         """
-        return self._fit_numbers(X, y, sample_weight, several=True)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+        return self._fit_numbers(X, y, sample_weight)

@@ -76,11 +76,15 @@ pub fn matrix<R: Real + Element + Copy>(array: &PyReadonlyArray2<R>) -> PyResult
     Matrix::new(values, rows, cols).ok_or_else(|| PyValueError::new_err("the array does not have the size of its shape"))
 }
 
-/// The target: classes by their number, real numbers, or nothing.
-pub fn target(codes: Option<PyReadonlyArray1<u32>>, values: Option<PyReadonlyArray2<f64>>) -> PyResult<Target> {
+/// The target: classes by their place among the labels, which are numbers where none are given; real numbers; or nothing.
+pub fn target(codes: Option<PyReadonlyArray1<u32>>, values: Option<PyReadonlyArray2<f64>>, labels: Option<Vec<Label>>) -> PyResult<Target> {
     if let Some(codes) = codes {
         let codes: Vec<u32> = codes.as_array().iter().copied().collect();
-        let labels = (0..=codes.iter().copied().max().unwrap_or(0)).map(|code| Label::new(code.to_string())).collect();
+        let most = codes.iter().copied().max().unwrap_or(0);
+        if labels.as_ref().is_some_and(|labels| most as usize >= labels.len()) {
+            return Err(PyValueError::new_err("there is a class that the machine does not know"));
+        }
+        let labels = labels.unwrap_or_else(|| (0..=most).map(|code| Label::new(code.to_string())).collect());
         return Ok(Target::Classes(Classes::new(labels, &codes)));
     }
     Ok(values.map(|values| matrix(&values)).transpose()?.map_or(Target::None, Target::Values))

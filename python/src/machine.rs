@@ -5,14 +5,16 @@ use std::{
 };
 
 use kernelet::{
-    data::{Label, Points},
+    data::{Label, Points, Scale},
+    kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
-    machine::{Coefficients, Decision, DenseRows, Machine, Predictor, Work},
+    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Facts, Machine, Pairwise, Predictor, Work},
     model,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -39,6 +41,11 @@ impl PyMachine {
     /// A machine that is ready.
     pub fn new(machine: Machine) -> Self {
         PyMachine { machine, report: Value::Null, predictor: OnceLock::new(), spare: Mutex::default() }
+    }
+
+    /// The machine itself.
+    pub fn inner(&self) -> &Machine {
+        &self.machine
     }
 
     /// A machine and how it came about.
@@ -202,6 +209,58 @@ impl PyMachine {
         Ok(PyMachine::new(machine))
     }
 
+    /// A machine from its parts; `about` is JSON text with `kernel` and `decision`, and where there are any `scale`, `names`, `calibration`, `facts`, and
+    /// `starts` for one-vs-one coefficients in LIBSVM's layout.
+    #[staticmethod]
+    fn of_parts(about: &str, vectors: Rows, coefficients: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
+        let about: About =
+            serde_json::from_str(about).map_err(|error| PyValueError::new_err(format!("these are no parts of a machine: {error}")))?;
+        let values = matrix(&coefficients)?;
+        let coefficients = match about.starts {
+            None => Coefficients::Dense(values),
+            Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
+        };
+        let expansion = Expansion { kernel: about.kernel, vectors: vectors.to_points()?, coefficients };
+        let About { decision, scale, names, calibration, facts, .. } = about;
+        let machine = Machine { expansion, offsets, decision, scale, names, calibration, facts };
+        machine.check().map_err(refused)?;
+        Ok(PyMachine::new(machine))
+    }
+
+    /// Everything but the arrays, as JSON text that [`PyMachine::of_parts`] takes with `vectors`, `stored` and `offsets`.
+    fn parts(&self) -> String {
+        let Machine { expansion, decision, facts, scale, names, calibration, .. } = &self.machine;
+        let starts = match &expansion.coefficients {
+            Coefficients::Dense(_) => None,
+            Coefficients::Pairwise(pairwise) => Some(&pairwise.starts),
+        };
+        let about = json!({
+            "kernel": expansion.kernel, "decision": decision, "facts": facts, "scale": scale, "names": names, "calibration": calibration,
+            "starts": starts,
+        });
+        about.to_string()
+    }
+
+    /// The coefficients as they are kept: those of pairs of classes in LIBSVM's layout.
+    fn stored<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        array(py, self.machine.expansion.coefficients.stored().clone())
+    }
+
+    /// The coordinates along the first vectors of a basis: the outputs of the first so many, which the other vectors have no part in.
+    fn leading(&self, vectors: usize) -> PyResult<PyMachine> {
+        let first: Vec<usize> = (0..vectors.min(self.machine.vectors())).collect();
+        let dense = self.machine.expansion.coefficients.to_dense();
+        if self.machine.outputs() != self.machine.vectors() || first.is_empty() {
+            return Err(PyValueError::new_err("only the coordinates of a basis have a first vector"));
+        }
+        let mut machine = self.machine.clone();
+        machine.expansion.vectors = machine.expansion.vectors.select(&first);
+        machine.expansion.coefficients = Coefficients::Dense(Matrix::from_fn(first.len(), first.len(), |i, k| dense.at(i, k)));
+        machine.offsets.truncate(first.len());
+        machine.check().map_err(refused)?;
+        Ok(PyMachine::new(machine))
+    }
+
     /// The expansion vectors, or the parts of a CSR matrix with the number of columns.
     fn vectors<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.machine.expansion.vectors {
@@ -241,6 +300,19 @@ impl PyMachine {
         let rebuild = py.get_type::<PyMachine>().getattr("from_bytes")?;
         Ok((rebuild, (self.to_bytes(py)?,)))
     }
+}
+
+/// Everything of a machine but its arrays.
+#[derive(Deserialize)]
+struct About {
+    kernel: Kernel,
+    decision: Decision,
+    scale: Option<Scale>,
+    names: Option<Vec<String>>,
+    calibration: Option<Calibration>,
+    #[serde(default)]
+    facts: Facts,
+    starts: Option<Vec<usize>>,
 }
 
 /// Rows `first..end`.

@@ -2,12 +2,12 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
-        mpsc,
+        mpsc::{self, RecvTimeoutError},
     },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use kernelet::{Error, watch::Watch};
@@ -20,62 +20,86 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// How often Python is asked whether Ctrl-C was pressed.
 const TURN: Duration = Duration::from_millis(50);
 
+/// How long work has to end after Ctrl-C before it is left alone.
+const PATIENCE: Duration = Duration::from_millis(400);
+
 /// Pools by process and number of threads.
 type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
 
 /// One report of progress: stage, done, total, figure.
 type Told = (String, u64, Option<u64>, Option<f64>);
 
-/// Does the work on a pool of so many threads, without holding Python's lock. Ctrl-C cancels it and is then raised.
-pub fn interruptible<T: Send>(py: Python, threads: usize, report: Option<Py<PyAny>>, work: impl FnOnce(&Watch) -> T + Send) -> PyResult<T> {
+/// Does the work on a pool of so many threads, without holding Python's lock. Ctrl-C cancels it and is then raised, soon in any case: work that has not
+/// ended by then is left to end by itself, and nobody hears of it.
+pub fn interruptible<T: Send + 'static>(
+    py: Python,
+    threads: usize,
+    report: Option<Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send + 'static,
+) -> PyResult<T> {
     let pool = pool(threads)?;
     let cancel = Arc::new(AtomicBool::new(false));
-    let latest: Mutex<Option<Told>> = Mutex::new(None);
-    let mut watch = Watch::none().with_cancel(cancel.clone());
-    if report.is_some() {
-        watch = watch.with_reporter(|p| {
-            *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some((p.stage.to_string(), p.done, p.total, p.figure));
-        });
-    }
+    let latest: Arc<Mutex<Option<Told>>> = Arc::default();
+    let (sender, receiver) = mpsc::channel();
+    let (flag, told) = (cancel.clone(), report.is_some().then(|| latest.clone()));
+    thread::spawn(move || {
+        let mut watch = Watch::none().with_cancel(flag);
+        if let Some(told) = told {
+            watch = watch.with_reporter(move |p| {
+                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some((p.stage.to_string(), p.done, p.total, p.figure));
+            });
+        }
+        // Should the work panic, the sender is dropped and the listener wakes at once.
+        let _ = sender.send(pool.install(|| work(&watch)));
+    });
     let mut interrupt = None;
-    let listen = |interrupt: &mut Option<PyErr>| {
+    let listen = &mut || {
         let told = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
         let heard = Python::attach(|py| match (&report, told) {
             (Some(report), Some(told)) => report.call1(py, told).and_then(|_| py.check_signals()),
             _ => py.check_signals(),
         });
         if let Err(error) = heard {
-            interrupt.get_or_insert(error);
+            interrupt.get_or_insert((error, Instant::now()));
             cancel.store(true, Ordering::Relaxed);
         }
+        interrupt.as_ref().is_some_and(|(_, since)| since.elapsed() > PATIENCE)
     };
-    let done = py.detach(|| {
-        thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel::<()>();
-            let watch = &watch;
-            let worker = scope.spawn(move || {
-                // Dropped at the end, whatever the end is: the listener wakes at once.
-                let _sender = sender;
-                pool.install(|| work(watch))
-            });
-            while let Err(mpsc::RecvTimeoutError::Timeout) = receiver.recv_timeout(TURN) {
-                listen(&mut interrupt);
+    let done = py.detach(move || {
+        loop {
+            match receiver.recv_timeout(TURN) {
+                Err(RecvTimeoutError::Timeout) if listen() => break None,
+                Err(RecvTimeoutError::Timeout) => {}
+                ended => {
+                    listen();
+                    break ended.ok();
+                }
             }
-            listen(&mut interrupt);
-            worker.join()
-        })
+        }
     });
-    if let Some(error) = interrupt {
+    if let Some((error, _)) = interrupt {
+        if done.is_none() {
+            forget_pool(threads);
+        }
         return Err(error);
     }
-    done.map_err(|_| PyRuntimeError::new_err("an internal error stopped the work; please report it with the message above"))
+    done.ok_or_else(|| PyRuntimeError::new_err("an internal error stopped the work; please report it with the message above"))
+}
+
+/// The pools made so far.
+fn pools() -> MutexGuard<'static, Pools> {
+    static POOLS: LazyLock<Mutex<Pools>> = LazyLock::new(Mutex::default);
+    POOLS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The next work on so many threads has new ones: those there are still busy with work that nobody waits for.
+fn forget_pool(threads: usize) {
+    pools().remove(&(std::process::id(), threads.max(1)));
 }
 
 /// The pool with so many threads, made once in each process: a forked one has no threads of its parent's.
 pub fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
-    static POOLS: Mutex<Option<Pools>> = Mutex::new(None);
-    let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let pools = pools.get_or_insert_default();
+    let mut pools = pools();
     let key = (std::process::id(), threads.max(1));
     if let Some(pool) = pools.get(&key) {
         return Ok(pool.clone());

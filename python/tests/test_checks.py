@@ -15,6 +15,7 @@ BUDGETS = [
     kernelet.SparseKernelRidge,
     kernelet.SparseKernelPCA,
     kernelet.SparseKernelFisher,
+    kernelet.SparseLogistic,
 ]
 
 
@@ -25,7 +26,8 @@ def exact(make, **settings):
 
 
 def estimators():
-    yield from (make() for make in BUDGETS)
+    # Few steps of the search are enough for what is checked here.
+    yield from (make(options={"iterations": 20}) for make in BUDGETS)
     yield from (exact(make, n_vectors=None) for make in BUDGETS)
     yield from (exact(make, method="greedy-basis") for make in BUDGETS)
     yield from (kernelet.SparseSVC(n_vectors=20, method=method) for method in ("rpcholesky", "kmeans", "random"))

@@ -3,7 +3,6 @@
 import ast
 import doctest
 import importlib
-import inspect
 import pathlib
 import pkgutil
 
@@ -25,7 +24,7 @@ def test_docstrings(name):
 def test_every_estimator_has_an_example_and_describes_its_parameters():
     for name in kernelet.__all__:
         made = getattr(kernelet, name)
-        if not inspect.isclass(made) or made is kernelet.Machine:
+        if not hasattr(made, "get_params"):
             continue
         assert ">>> from kernelet import" in made.__doc__, name
         for parameter in made().get_params():

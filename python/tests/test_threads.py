@@ -20,7 +20,7 @@ LONG = """
     numbers = np.sin(rows).sum(axis=1) + np.random.default_rng(1).normal(size=6000)
     labels = (numbers > 0).astype(int)
     def interrupt():
-        time.sleep(0.7)
+        time.sleep(0.3)
         interrupt.at = time.monotonic()
         os.kill(os.getpid(), signal.SIGINT)
     model = {model}
@@ -29,7 +29,7 @@ LONG = """
         model.fit(rows, {target})
         print("finished")
     except KeyboardInterrupt:
-        print("late" if time.monotonic() - interrupt.at > {patience} else "interrupted", hasattr(model, "machine_"))
+        print("interrupted", time.monotonic() - interrupt.at, hasattr(model, "machine_"))
 """
 
 
@@ -40,13 +40,19 @@ LONG = """
         ("SparseSVC(300, options={'iterations': 100000})", "labels"),
         ("SparseSVC(None, C=1e6, gamma=0.01, tol=1e-12)", "labels"),
         ("SparseSVR(None, C=1e6, gamma=0.01, tol=1e-12)", "numbers"),
+        ("SparseSVR(300)", "numbers"),
+        ("SparseKernelRidge(None)", "numbers"),
     ],
 )
 def test_ctrl_c_is_raised_soon_and_leaves_nothing_fitted(model, target):
-    # A second is the promise; a busy machine may take two more.
-    program = textwrap.dedent(LONG).format(model=model, target=target, patience=3.0)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert done.stdout.strip() == "interrupted False", done.stdout + done.stderr
+    program, waited = textwrap.dedent(LONG).format(model=model, target=target), []
+    # A second is the promise. A busy machine may be late with anything, but not every time.
+    while not waited or (min(waited) > 1.0 and len(waited) < 4):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+        said, seconds, fitted = done.stdout.split() or [done.stderr, "inf", ""]
+        assert (said, fitted) == ("interrupted", "False"), done.stdout + done.stderr
+        waited.append(float(seconds))
+    assert min(waited) <= 1.0
 
 
 def test_other_threads_run_meanwhile():

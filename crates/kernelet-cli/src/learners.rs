@@ -4,8 +4,8 @@
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use kernelet::{
     data::read::Wanted,
-    kernel::Kernel,
-    learn::{BestSize, FrameLearner, Learner, Penalty},
+    kernel::{Kernel, Linear, Precomputed},
+    learn::{BestSize, FrameLearner, Learner, OnGram, Penalty},
 };
 
 pub use crate::settings::{Settings, Task};
@@ -178,8 +178,17 @@ impl Choice {
         }
         match self.make {
             Make::Full(make) => make(kernel, settings),
+            // Points with the linear kernel take the place of rows of kernel values where these are not enough.
+            Make::OnBasis(make) if kernel == Kernel::Precomputed(Precomputed {}) && self.needs_points(settings) => {
+                Box::new(OnGram { learner: settings.basis.learner(|| make(Kernel::Linear(Linear {}), settings)) })
+            }
             Make::OnBasis(make) => settings.basis.learner(|| make(kernel.clone(), settings)),
         }
+    }
+
+    /// True where kernel values between vectors are used beyond those of a row with the training rows: by a basis, and by these learners.
+    fn needs_points(&self, settings: &Settings) -> bool {
+        settings.basis.method.is_some() || ["ridge", "logistic"].contains(&self.name)
     }
 
     /// The learner with the number of its vectors chosen by cross-validation, where the settings ask for that.

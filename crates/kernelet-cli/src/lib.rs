@@ -19,6 +19,7 @@ mod report;
 mod scaling;
 mod session;
 mod settings;
+mod smaller;
 mod sparsifiers;
 mod tune;
 mod words;
@@ -33,6 +34,8 @@ use kernelet::{
     sparsify::{BasisBudget, BasisMethod},
 };
 use session::Session;
+
+pub use smaller::{Size, Smaller, compress};
 
 /// Runs the program with its arguments, the name of the program first, and gives the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
@@ -59,6 +62,8 @@ struct LearnerFlags {
     learner: &'static learners::Choice,
     #[arg(long, default_value_t = 0)]
     seed: u64,
+    #[arg(long)]
+    path: bool,
     #[command(flatten)]
     kernel: kernels::KernelFlags,
     #[command(flatten)]
@@ -72,14 +77,16 @@ impl LearnerFlags {
     }
 }
 
-/// The learner that flags of `train` describe, as the program would make it; `--gamma` must be a number.
-pub fn learner(flags: &[String]) -> Result<Box<dyn Learner>, String> {
-    let LearnerFlags { learner, kernel, settings, .. } = LearnerFlags::read(flags)?;
+/// The learner that flags of `train` describe, as the program would make it, and whether sizes on the way are to be told: they are where
+/// `--path` asks for them or they cost nothing. `--gamma` must be a number.
+pub fn learner(flags: &[String]) -> Result<(Box<dyn Learner>, bool), String> {
+    let LearnerFlags { learner, kernel, settings, path, .. } = LearnerFlags::read(flags)?;
+    let name = learner.name;
     let made = || {
         learner.check(&settings)?;
         let learner = learner.make(kernel.of_flags()?, &settings);
         learner.check()?;
-        Ok(learner)
+        Ok((learner, path || settings.basis.is_direct(name)))
     };
     made().map_err(|failure: failure::Failure| failure.sentence())
 }

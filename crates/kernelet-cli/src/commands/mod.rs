@@ -1,6 +1,6 @@
 //! The commands. Each is one file: its flags, what it does, and how its result looks.
 mod completions;
-mod compress;
+pub mod compress;
 mod demo;
 mod evaluate;
 pub mod export;

@@ -47,7 +47,7 @@ pub struct Train {
     /// Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept.
     #[arg(long)]
     pub tune: bool,
-    /// Tell every size on the way, where the number of vectors grows (--growth).
+    /// Tell every size on the way, where the number of vectors grows (--growth), or the doubling sizes of a basis that grows.
     #[arg(long)]
     pub path: bool,
     /// Also tell probabilities, by a sigmoid or an isotonic curve fitted by cross-validation.

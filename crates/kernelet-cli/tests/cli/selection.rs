@@ -112,6 +112,16 @@ fn a_precomputed_kernel_is_compressed_with_its_training_rows() {
     fails(&["--data", &test], 1, "the 50 training rows in their order");
     fails(&["--data", &data, "--method", "gradient"], 2, "with the training rows alone");
     fails(&["--data", &data, "--refine"], 2, "with the training rows alone");
+    // A basis is chosen among the rows, with doubling sizes on the way.
+    let on_basis = |method: &str| {
+        let flags = ["--kernel", "precomputed", "--c", "10", "--method", method, "--vectors", "8", "--path", "--json"];
+        run(&[&["train", &data, "-o", &small][..], &flags].concat())
+    };
+    let json = on_basis("rpcholesky").json();
+    let sizes: Vec<u64> = json["path"].as_array().unwrap().iter().map(|size| size["vectors"].as_u64().unwrap()).collect();
+    assert_eq!(sizes, [1, 2, 4, 8], "{json}");
+    assert!(run(&["evaluate", &small, &test, "--json"]).json()["error"].as_f64().unwrap() < 0.2);
+    on_basis("kmeans").failed(1, "choose among the rows");
 }
 
 #[test]

@@ -90,6 +90,10 @@ pub trait BasisMethod: Send + Sync {
     fn variant(&self) -> Option<String> {
         None
     }
+    /// True where each vector comes after the others, so that the first of them are a basis too; centres of clusters move with their number.
+    fn grows(&self) -> bool {
+        true
+    }
     /// An error when a parameter is outside its range.
     fn check(&self) -> Result<()> {
         Ok(())

@@ -11,6 +11,7 @@ pub mod construct;
 pub mod direct;
 mod field;
 mod gram;
+mod gram_points;
 mod growth;
 mod kernel_rows;
 mod online;
@@ -26,6 +27,7 @@ pub(crate) mod toy;
 
 pub use basis::{Basis, BasisBudget, BasisMethod};
 pub use budget::Budget;
+pub use gram_points::GramPoints;
 pub use online::OnlineBasis;
 pub use owned::owned_by_class;
 pub use path::{Level, Path};

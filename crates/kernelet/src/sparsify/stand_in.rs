@@ -108,7 +108,7 @@ fn unit_places(vectors: &Points) -> Result<Vec<usize>> {
     places.ok_or_else(|| Error::data("the vectors of a machine with a precomputed kernel must be unit rows"))
 }
 
-fn bits(point: &[f64]) -> Vec<u64> {
+pub(super) fn bits(point: &[f64]) -> Vec<u64> {
     point.iter().map(|v| v.to_bits()).collect()
 }
 
@@ -116,8 +116,8 @@ fn largest_of(matrix: &Matrix) -> f64 {
     (0..matrix.rows()).map(|i| matrix.at(i, i)).fold(0.0, f64::max)
 }
 
-fn check_symmetric(matrix: &Matrix) -> Result<()> {
-    let bound = ASYMMETRY * largest_of(matrix);
+pub(super) fn check_symmetric(matrix: &Matrix) -> Result<()> {
+    let bound = ASYMMETRY * matrix.values().iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
     for i in 0..matrix.rows() {
         if let Some(j) = (0..i).find(|&j| (matrix.at(i, j) - matrix.at(j, i)).abs() > bound) {
             return Err(Error::data(format!(
@@ -131,7 +131,7 @@ fn check_symmetric(matrix: &Matrix) -> Result<()> {
 }
 
 /// F with `K = F F'`, the pivots, and the factor of their matrix. A matrix that has no such F is refused.
-fn factored(mut matrix: Matrix) -> Result<(Matrix, Vec<usize>, Lower)> {
+pub(super) fn factored(mut matrix: Matrix) -> Result<(Matrix, Vec<usize>, Lower)> {
     let n = matrix.rows();
     for i in 0..n {
         for j in 0..i {

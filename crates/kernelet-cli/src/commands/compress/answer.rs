@@ -5,7 +5,7 @@ use kernelet::{
     compress::Attempt,
     data::{Dataset, Target, read::Wanted},
     evaluate::agreement,
-    machine::Machine,
+    machine::{Machine, PathFacts, SizeFacts},
     model::native,
     sparsify::{residual, squared_norm},
     watch::Status,
@@ -74,7 +74,7 @@ pub(super) struct Shown {
 
 /// One thing that was tried, with its figures on held-out rows.
 #[derive(Serialize)]
-pub(super) struct Tried {
+pub(crate) struct Tried {
     way: String,
     vectors: usize,
     relative_residual: Option<f64>,
@@ -93,11 +93,16 @@ impl Tried {
 }
 
 /// The error on rows that have targets.
-pub(super) fn error_on(machine: &Machine, data: Option<&Dataset>) -> Result<Option<f64>> {
+pub(crate) fn error_on(machine: &Machine, data: Option<&Dataset>) -> Result<Option<f64>> {
     match data.filter(|data| data.target != Target::None && input::target_of(machine) != Wanted::Nothing) {
         None => Ok(None),
         Some(data) => Ok(Some(machine.score(data)?.loss())),
     }
+}
+
+/// The part of the rows that both machines predict alike.
+pub(crate) fn agreeing(machine: &Machine, small: &Machine, data: &Dataset) -> Result<Option<f64>> {
+    Ok(agreement(&machine.predict(&data.points)?, &small.predict(&data.points)?))
 }
 
 impl Answered {
@@ -113,8 +118,6 @@ impl Answered {
         let before: f64 = squared_norm(&machine.expansion)?.iter().sum();
         let alike = machine.outputs() == small.outputs();
         let residual = if alike { Some(residual(&machine.expansion, &small.expansion)?) } else { None };
-        let agreeing =
-            |data: &Dataset| -> Result<Option<f64>> { Ok(agreement(&machine.predict(&data.points)?, &small.predict(&data.points)?)) };
         Ok(Answered {
             method,
             way: None,
@@ -122,7 +125,7 @@ impl Answered {
             vectors: small.vectors(),
             residual,
             relative_residual: residual.map(|residual| residual / before),
-            agreement: test.or(data).map_or(Ok(None), agreeing)?,
+            agreement: test.or(data).map_or(Ok(None), |data| agreeing(machine, small, data))?,
             train_error: error_on(small, data)?,
             test_error: error_on(small, test)?,
             test_error_before: error_on(machine, test)?,
@@ -142,6 +145,19 @@ impl Answered {
             model: output.display().to_string(),
             classes: !machine.decision.labels().is_empty(),
         })
+    }
+
+    /// The sizes on the way, to be kept in the model for its report.
+    pub fn path_facts(&self) -> PathFacts {
+        let before = self.residual.zip(self.relative_residual).map_or(0.0, |(residual, relative)| residual / relative);
+        let size = |level: &Shown| SizeFacts {
+            vectors: level.vectors,
+            relative_residual: level.residual.map(|residual| residual / before).filter(|relative| relative.is_finite()),
+            train_error: level.train_error,
+            test_error: level.test_error,
+        };
+        let levels = self.path.iter().flatten().map(size).collect();
+        PathFacts { method: self.way.clone().unwrap_or_else(|| self.method.into()), vectors_before: self.vectors_before, levels }
     }
 
     fn error(&self, error: f64) -> String {

@@ -3,11 +3,11 @@ use std::time::Instant;
 
 use kernelet::{
     compress::{Compressed, Compression, Effort, Knowledge, ways_for},
-    data::Target,
+    data::{Dataset, Target},
     machine::Machine,
     model::{self, Kind},
     sparsify::{Task, squared_norm},
-    watch::Status,
+    watch::{Status, Watch},
 };
 
 use super::{
@@ -23,41 +23,44 @@ use crate::{
 impl Compress {
     /// Tries the ways there are and keeps the best.
     pub(super) fn run_auto(&self, machine: Machine, kind: Kind, rows: Rows, session: &Session) -> Result<()> {
-        self.check_labels(&rows)?;
-        let goals = self.goals.goals();
-        let vectors = goals.most_vectors(&machine)?;
         let capped = self.goals.vectors.filter(|wanted| *wanted > machine.vectors());
         let distilled = rows.data.is_some() && !machine.decision.labels().is_empty();
-        let c = if distilled { self.cost(&machine, kind, session) } else { self.c }.or(machine.facts.c).unwrap_or(1.0);
-        let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
-        let known = Knowledge { rows: rows.data.is_some() && !by_residual, labels: self.labels, c, vectors, seed: session.seed };
-        let ways = ways_for(&machine, known, self.effort);
-        let task = Task { machine: &machine, data: rows.data.as_ref(), candidates: None };
+        let c = if distilled { self.cost(&machine, kind, session) } else { self.c };
         let clock = Instant::now();
-        let compression = Compression {
-            task,
-            ways: &ways,
-            goals: &goals,
-            metric: self.goals.metric,
-            curve: self.path,
-            most_rows: self.effort.most_rows(),
-            seed: session.seed,
-        };
-        let found = compression.run(&session.watch())?;
+        let mut found = self.found(&machine, rows.data.as_ref(), c, session.seed, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         self.say(&machine, &found, capped, session);
         let mut answer = Answered::measured("auto", &machine, &found.machine, (&rows.data, &rows.test), &self.output)?;
         (answer.capped, answer.status, answer.seconds) = (capped.is_some(), found.status, seconds);
+        answer.tell(&found);
         if self.path {
             answer.path = Some(levels(&machine, &found, &rows)?);
+            found.machine.facts.path = Some(answer.path_facts());
         }
-        answer.tell(&found);
         model::save(&found.machine, &self.output)?;
         session.answer(&answer)
     }
 
-    fn check_labels(&self, rows: &Rows) -> Result<()> {
-        let unlabelled = rows.data.as_ref().is_some_and(|data| data.target == Target::None);
+    /// The best machine that is found for a machine and rows; `c` where it is known better than by the machine's facts.
+    pub(crate) fn found(&self, machine: &Machine, data: Option<&Dataset>, c: Option<f64>, seed: u64, watch: &Watch) -> Result<Compressed> {
+        self.check_labels(data)?;
+        let goals = self.goals.goals();
+        let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
+        let known = Knowledge {
+            rows: data.is_some() && !by_residual,
+            labels: self.labels,
+            c: c.or(machine.facts.c).unwrap_or(1.0),
+            vectors: goals.most_vectors(machine)?,
+            seed,
+        };
+        let ways = ways_for(machine, known, self.effort);
+        let task = Task { machine, data, candidates: None };
+        let (metric, curve, most_rows) = (self.goals.metric, self.path, self.effort.most_rows());
+        Ok(Compression { task, ways: &ways, goals: &goals, metric, curve, most_rows, seed }.run(watch)?)
+    }
+
+    fn check_labels(&self, data: Option<&Dataset>) -> Result<()> {
+        let unlabelled = data.is_some_and(|data| data.target == Target::None);
         match &self.data {
             Some(path) if self.labels && unlabelled => {
                 Err(Failure::usage(format!("--labels needs labels, and {path} has none; leave --labels out, or give labelled rows")))

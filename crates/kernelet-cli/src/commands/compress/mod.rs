@@ -1,5 +1,5 @@
 //! `kernelet compress`: a machine with fewer vectors.
-mod answer;
+pub(crate) mod answer;
 mod auto;
 mod named;
 
@@ -159,9 +159,11 @@ fn metric_named(name: &str) -> std::result::Result<Metric, String> {
 }
 
 /// The rows that were given, read for the model.
-struct Rows {
-    data: Option<Dataset>,
-    test: Option<Dataset>,
+pub(crate) struct Rows {
+    /// Those the model was trained on, or like them.
+    pub data: Option<Dataset>,
+    /// Those to measure on.
+    pub test: Option<Dataset>,
 }
 
 impl Compress {
@@ -174,21 +176,19 @@ impl Compress {
             .map(String::as_str)
             .collect();
         files::check_output(&self.output, &inputs)?;
-        self.goals.goals().check().map_err(|error| Failure::usage(error.to_string()))?;
         self.method().make(&self.settings, session.seed)?;
         self.check_flags()?;
         let (machine, kind) = input::model(&self.model)?;
         self.settings.start_points = self.start_points(&machine, session)?;
         let rows = self.rows(&machine, session)?;
-        let chosen_alone = matches!(machine.expansion.kernel, Kernel::Precomputed(_));
-        match self.automatic() && !chosen_alone {
+        match self.automatic_for(&machine) {
             true => self.run_auto(machine, kind, rows, session),
             false => self.run_named(machine, kind, rows, session),
         }
     }
 
     /// The method by name; where flags of methods go with `auto`, the first.
-    fn method(&self) -> &'static Method {
+    pub(crate) fn method(&self) -> &'static Method {
         match self.method {
             Chosen::Named(method) => method,
             Chosen::Auto => &METHODS[0],
@@ -196,14 +196,15 @@ impl Compress {
     }
 
     /// True when nothing but a goal was said.
-    fn automatic(&self) -> bool {
+    pub(crate) fn automatic(&self) -> bool {
         let plain = self.settings.given().is_empty() && self.settings.refinement().is_none();
         let own = self.refit.is_some() || self.threshold.is_some() || self.from_data || self.layout == LayoutFlag::Libsvm;
         matches!(self.method, Chosen::Auto) && plain && !own
     }
 
-    fn check_flags(&self) -> Result<()> {
+    pub(crate) fn check_flags(&self) -> Result<()> {
         let goals = self.goals.goals();
+        goals.check().map_err(|error| Failure::usage(error.to_string()))?;
         if !self.automatic() && !goals.about_size() && !goals.about_quality() && !(self.method().ends_by_itself)(&self.settings) {
             return Err(Failure::usage("say how small: --vectors, --fraction, --max-bytes, --max-residual, --max-loss or --min-agreement"));
         }
@@ -234,6 +235,11 @@ impl Compress {
         }
     }
 
+    /// The same for a machine; vectors of a precomputed kernel can only be chosen.
+    pub(crate) fn automatic_for(&self, machine: &Machine) -> bool {
+        self.automatic() && !matches!(machine.expansion.kernel, Kernel::Precomputed(_))
+    }
+
     fn rows(&self, machine: &Machine, session: &Session) -> Result<Rows> {
         let wanted = input::target_of(machine);
         let read = |path: &Option<String>| path.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose();
@@ -252,8 +258,13 @@ impl Compress {
         if self.c.is_some() || machine.facts.c.is_some() || kind != Kind::Libsvm {
             return self.c;
         }
-        let largest = machine.expansion.coefficients.stored().values().iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        let largest = largest_coefficient(machine);
         session.note(format!("LIBSVM models do not store C; taken as {}, the largest coefficient", figure(largest)));
         Some(largest)
     }
+}
+
+/// The largest coefficient of any vector: what C was at least.
+pub(crate) fn largest_coefficient(machine: &Machine) -> f64 {
+    machine.expansion.coefficients.stored().values().iter().fold(0.0, |a: f64, b| a.max(b.abs()))
 }

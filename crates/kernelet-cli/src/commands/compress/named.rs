@@ -7,7 +7,7 @@ use kernelet::{
     machine::Machine,
     model::{self, Kind},
     sparsify::{Budget, Level, Path, Refit, StandIn, Task, construct::refine, least_error_offsets, refit, residual},
-    watch::Status,
+    watch::{Status, Watch},
 };
 
 use super::{
@@ -33,10 +33,11 @@ impl Compress {
         let scaled = self.candidates(&machine, &rows)?;
         let task = Task { machine: &machine, data: rows.data.as_ref(), candidates: scaled.as_ref() };
         let clock = Instant::now();
-        let budget = self.budget(&task, c, session)?;
+        let (budget, missing) = self.budget(&task, c, session.seed, &session.watch())?;
+        missing.iter().for_each(|sentence| session.note(format!("not reached: {sentence}")));
         let path = self.method().make(&self.settings, session.seed)?.sparsify(&task, &budget, &session.watch())?;
         let Some(found) = path.last() else { return Err(Failure::Cancelled) };
-        let small = self.fitted(found, &task, c, session)?;
+        let small = self.fitted(found, &task, c, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         if machine.calibration.is_some() {
             session.note(
@@ -59,13 +60,14 @@ impl Compress {
         if self.path {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
-        let small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
+        let mut small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
+        small.facts.path = answer.path.is_some().then(|| answer.path_facts());
         model::save(&small, &self.output)?;
         session.answer(&answer)
     }
 
     /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
-    fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
+    pub(crate) fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
         if self.method().makes_vectors() || self.settings.refinement().is_some() || self.from_data {
             return Err(Failure::usage(
                 "a precomputed kernel knows its values with the training rows alone: choose among the model's vectors with pursuit, l1, l0 or independent",
@@ -75,42 +77,33 @@ impl Compress {
         Ok(Rows { data: translated(&rows.data)?, test: translated(&rows.test)? })
     }
 
-    fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<Points>> {
+    pub(crate) fn candidates(&self, machine: &Machine, rows: &Rows) -> Result<Option<Points>> {
         match self.from_data {
             true => Ok(Task { machine, data: rows.data.as_ref(), candidates: None }.scaled_rows()?),
             false => Ok(None),
         }
     }
 
-    /// The bounds on the run; where quality on rows is asked for, the smallest size that has it.
-    fn budget(&self, task: &Task, c: Option<f64>, session: &Session) -> Result<Budget> {
+    /// The bounds on the run; where quality on rows is asked for, the smallest size that has it, and what is missing of that.
+    pub(crate) fn budget(&self, task: &Task, c: Option<f64>, seed: u64, watch: &Watch) -> Result<(Budget, Vec<String>)> {
         let goals = self.goals.goals();
         let bounds = Goals { max_residual: None, max_loss: None, min_agreement: None, ..goals.clone() };
         let most = if bounds.about_size() { self.most(&bounds, task)? } else { usize::MAX };
         let budget = Budget { max_residual: goals.max_residual.unwrap_or(0.0), ..Budget::vectors(most) };
         if !goals.needs_rows() {
-            return Ok(budget);
+            return Ok((budget, vec![]));
         }
         let steps = Steps::Sparsify {
-            method: self.method().make(&self.settings, session.seed)?,
+            method: self.method().make(&self.settings, seed)?,
             refinement: self.settings.refinement().filter(|_| self.method().name != "refine"),
             refit: self.refit.unwrap_or(Refit::None),
             c,
             least_error: self.threshold == Some(ThresholdFlag::TrainError),
         };
         let ways = [Way { name: self.method().name.into(), steps, from: None, rival: true }];
-        let search = Compression {
-            task: *task,
-            ways: &ways,
-            goals: &goals,
-            metric: self.goals.metric,
-            curve: false,
-            most_rows: usize::MAX,
-            seed: session.seed,
-        };
-        let found = search.run(&session.watch())?;
-        found.missing.iter().for_each(|sentence| session.note(sentence));
-        Ok(Budget::vectors(found.machine.vectors().max(1)))
+        let (metric, most_rows) = (self.goals.metric, usize::MAX);
+        let found = Compression { task: *task, ways: &ways, goals: &goals, metric, curve: false, most_rows, seed }.run(watch)?;
+        Ok((Budget::vectors(found.machine.vectors().max(1)), found.missing))
     }
 
     /// The most vectors; more than there are is no error, and of candidates of one's own there may be more than the machine has.
@@ -121,17 +114,17 @@ impl Compress {
     }
 
     /// The machine with all vectors moved together, where that is asked for and not what the method did.
-    fn refined(&self, machine: Machine, task: &Task, session: &Session) -> Result<Machine> {
+    fn refined(&self, machine: Machine, task: &Task, watch: &Watch) -> Result<Machine> {
         match self.settings.refinement() {
-            Some(how) if self.method().name != "refine" => Ok(refine(&machine, &how, task, &session.watch())?.machine),
+            Some(how) if self.method().name != "refine" => Ok(refine(&machine, &how, task, watch)?.machine),
             _ => Ok(machine),
         }
     }
 
     /// The machine found, with all that is asked to be done with it afterwards.
-    fn fitted(&self, found: Machine, task: &Task, c: Option<f64>, session: &Session) -> Result<Machine> {
-        let moved = self.refined(found, task, session)?;
-        let small = refit(&moved, self.refit.unwrap_or(Refit::None), task, c, &session.watch())?;
+    pub(crate) fn fitted(&self, found: Machine, task: &Task, c: Option<f64>, watch: &Watch) -> Result<Machine> {
+        let moved = self.refined(found, task, watch)?;
+        let small = refit(&moved, self.refit.unwrap_or(Refit::None), task, c, watch)?;
         let small = if self.layout == LayoutFlag::Libsvm { kernelet::sparsify::owned_by_class(&small, task)? } else { small };
         match self.threshold {
             Some(ThresholdFlag::TrainError) => Ok(least_error_offsets(&small, task)?),
@@ -149,7 +142,7 @@ impl Compress {
                 continue;
             }
             let Some(found) = path.machine(i) else { break };
-            let small = self.fitted(found, task, c, session)?;
+            let small = self.fitted(found, task, c, &session.watch())?;
             let residual = match self.refit {
                 None | Some(Refit::None) if !moved => known,
                 _ => residual(&task.machine.expansion, &small.expansion)?,

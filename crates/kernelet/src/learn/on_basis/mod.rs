@@ -85,6 +85,18 @@ impl Learner for OnBasis {
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.learn_within(&self.budget, data, watch)
     }
+
+    /// Machines on the first vectors of one basis, each with twice as many as the one before; on centres of clusters the one machine.
+    fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        let last = self.learn(data, watch)?;
+        if !self.basis.grows() || last.report.status == Status::Cancelled {
+            return Ok(vec![last]);
+        }
+        let sizes: Vec<usize> = (0..usize::BITS).map(|i| 1 << i).take_while(|&size| size < last.machine.vectors()).collect();
+        let mut path = self.path(&sizes, data, watch)?;
+        path.push(last);
+        Ok(path)
+    }
 }
 
 impl OnBasis {

@@ -279,3 +279,22 @@ fn few_support_vectors_replace_the_basis_with_the_exact_kernel_or_as_a_basis() {
     );
     assert!(Shrink::NAMES.iter().all(|name| Shrink::named(name).unwrap().name() == *name));
 }
+
+#[test]
+fn sizes_on_the_way_double_and_are_machines_of_their_own() {
+    let data = weighted(banana(90, 4));
+    for method in methods() {
+        let grows = method().grows();
+        let at = |vectors: usize| on(method(), vectors, Ridge { kernel: Kernel::gaussian(0.5), lambda: 0.1 });
+        let numbers = Dataset { target: Target::Values(Matrix::from_fn(90, 1, |i, _| (i as f64).sin())), ..data.clone() };
+        let path = at(12).learn_path(&numbers, &Watch::none()).unwrap();
+        let sizes: Vec<usize> = path.iter().map(|fit| fit.machine.vectors()).collect();
+        assert_eq!(sizes, if grows { vec![1, 2, 4, 8, 12] } else { vec![12] });
+        assert_eq!(path.last().unwrap().machine, learn(&at(12), &numbers).machine);
+        if grows {
+            let (have, want) = (&path[2].machine, learn(&at(4), &numbers).machine);
+            let outputs = |machine: &Machine| machine.outputs_for(&numbers.points).unwrap();
+            assert!(largest_difference(&outputs(have), &outputs(&want)) < 1e-8);
+        }
+    }
+}

@@ -40,6 +40,10 @@ impl BasisMethod for KMeans {
         "kmeans"
     }
 
+    fn grows(&self) -> bool {
+        false
+    }
+
     fn choose(&self, kernel: &Kernel, points: &Points, budget: &BasisBudget, watch: &Watch) -> Result<Basis> {
         budget.check(kernel, points)?;
         let centres = self.centres(points, budget.max_vectors, watch)?;

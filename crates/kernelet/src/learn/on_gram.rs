@@ -1,0 +1,94 @@
+//! A learner on a basis of rows whose kernel values are given.
+//!
+//! The learner has the linear kernel and sees points whose dot products are the given values ([`GramPoints`]); the rows that it chose become the vectors of
+//! a machine with the precomputed kernel. Cost: n r^2 for the points, with r the rank of the kernel matrix, and that of the learner.
+use super::{Fit, Learner};
+use crate::{Result, data::Dataset, sparsify::GramPoints, watch::Watch};
+
+/// A learner for rows of kernel values.
+pub struct OnGram {
+    /// Who learns; it has the linear kernel and chooses its vectors among the rows.
+    pub learner: Box<dyn Learner>,
+}
+
+impl Learner for OnGram {
+    fn name(&self) -> &'static str {
+        self.learner.name()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.learner.check()
+    }
+
+    fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let stand = GramPoints::of(&data.points)?;
+        let fit = self.learner.learn(&on_points(data, &stand), watch)?;
+        Ok(Fit { machine: stand.back(&fit.machine)?, ..fit })
+    }
+
+    fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        let stand = GramPoints::of(&data.points)?;
+        let path = self.learner.learn_path(&on_points(data, &stand), watch)?;
+        path.into_iter().map(|fit| Ok(Fit { machine: stand.back(&fit.machine)?, ..fit })).collect()
+    }
+}
+
+fn on_points(data: &Dataset, stand: &GramPoints) -> Dataset {
+    Dataset { points: stand.points.clone(), names: None, target: data.target.clone(), weights: data.weights.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        data::banana,
+        kernel::{Kernel, Linear, Polynomial, block::block},
+        learn::{Fisher, FrameLearner, OnBasis, Pca, Shrink, Svc},
+        sparsify::{
+            BasisBudget, BasisMethod,
+            select::{GreedyBasis, KMeans},
+        },
+    };
+
+    /// No two rows have the same k(x, x), so that the first vector is the same by either way to its value.
+    fn kernel() -> Kernel {
+        Kernel::Polynomial(Polynomial { gamma: 0.3, degree: 2, coef0: 1.0 })
+    }
+
+    fn on_basis(basis: Box<dyn BasisMethod>, learner: Box<dyn FrameLearner>) -> OnBasis {
+        OnBasis { basis, budget: BasisBudget::vectors(5), learner, shrink: Shrink::Never }
+    }
+
+    #[test]
+    fn the_machine_is_that_of_the_kernel_itself() {
+        let (data, watch) = (banana(60, 1), Watch::none());
+        let gram = block(&kernel(), &data.points, &data.points);
+        let rows = Dataset { points: gram.into(), ..data.clone() };
+        let learners = |kernel: Kernel| -> Vec<Box<dyn FrameLearner>> {
+            vec![
+                Box::new(Svc { kernel: kernel.clone(), tolerance: 1e-9, ..Svc::default() }),
+                Box::new(Fisher { kernel: kernel.clone(), ..Fisher::default() }),
+                Box::new(Pca { kernel, components: crate::learn::Components::Count(2), ..Pca::default() }),
+            ]
+        };
+        for (own, linear) in learners(kernel()).into_iter().zip(learners(Kernel::Linear(Linear {}))) {
+            let want = on_basis(Box::new(GreedyBasis::default()), own).learn(&data, &watch).unwrap();
+            let have = OnGram { learner: Box::new(on_basis(Box::new(GreedyBasis::default()), linear)) }.learn(&rows, &watch).unwrap();
+            assert_eq!(have.machine.vectors(), 5);
+            assert_eq!(have.machine.expansion.kernel.name(), "precomputed");
+            let (have, want) = (have.machine.outputs_for(&rows.points).unwrap(), want.machine.outputs_for(&data.points).unwrap());
+            let far = have.values().iter().zip(want.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(far < 1e-5, "{far}");
+        }
+    }
+
+    #[test]
+    fn new_vectors_are_refused() {
+        let data = banana(30, 1);
+        let gram = block(&kernel(), &data.points, &data.points);
+        let learner = Box::new(Svc { kernel: Kernel::Linear(Linear {}), ..Svc::default() });
+        let on_gram = OnGram { learner: Box::new(on_basis(Box::new(KMeans::default()), learner)) };
+        let rows = Dataset { points: gram.into(), ..data };
+        assert!(on_gram.learn(&rows, &Watch::none()).unwrap_err().to_string().contains("greedy-basis"));
+    }
+}

@@ -1,0 +1,95 @@
+//! Points that stand for the training rows of a precomputed kernel, so that a basis can be chosen among them.
+//!
+//! With K the kernel matrix of the training rows and `K = F F'`, the dot products of the rows of F are the kernel values. A method that chooses among rows works on F
+//! with the linear kernel; the rows it chose become unit rows again, and the machine's value at a row is a sum of kernel values that the row comes with.
+//!
+//! Cost for n rows of rank r: n r^2, and n r numbers.
+use std::collections::HashMap;
+
+use super::stand_in::{bits, check_symmetric, factored};
+use crate::{
+    Error, Result,
+    data::{Csr, Points},
+    kernel::{Kernel, Precomputed},
+    machine::{Expansion, Machine},
+};
+
+/// The training rows as points, and which row each point is.
+#[derive(Debug)]
+pub struct GramPoints {
+    /// One for each training row; their dot products are the kernel values.
+    pub points: Points,
+    places: HashMap<Vec<u64>, u32>,
+}
+
+impl GramPoints {
+    /// The points of a kernel matrix: one row for each training row, with its values with all of them. An error where it is not square,
+    /// not symmetric or not positive semidefinite.
+    pub fn of(gram: &Points) -> Result<Self> {
+        if gram.dim() != gram.len() {
+            return Err(Error::Shape { what: "columns of a precomputed kernel matrix", expected: gram.len(), found: gram.dim() });
+        }
+        gram.check_finite()?;
+        let matrix = gram.to_dense();
+        check_symmetric(&matrix)?;
+        let (points, ..) = factored(matrix)?;
+        // Of equal points the first one counts.
+        let places = (0..points.rows()).rev().map(|i| (bits(points.row(i)), i as u32)).collect();
+        Ok(GramPoints { points: points.into(), places })
+    }
+
+    /// A machine with the linear kernel on some of the points as one with the precomputed kernel on their rows.
+    pub fn back(&self, machine: &Machine) -> Result<Machine> {
+        let points = machine.expansion.vectors.to_dense();
+        let columns: Option<Vec<u32>> = points.iter().map(|point| self.places.get(&bits(point)).copied()).collect();
+        let Some(columns) = columns else {
+            return Err(Error::Unsupported {
+                method: "new vectors",
+                with: "a precomputed kernel, which knows its values with the training rows alone".into(),
+                instead: "choose among the rows: greedy-basis, rpcholesky, random, or fisher-pursuit for fisher".into(),
+            });
+        };
+        let rows = Csr::new((0..=columns.len()).collect(), columns, vec![1.0; points.rows()], self.points.len())?;
+        let kernel = Kernel::Precomputed(Precomputed {});
+        let expansion = Expansion { kernel, vectors: Points::Sparse(rows), coefficients: machine.expansion.coefficients.clone() };
+        Ok(Machine { expansion, names: None, ..machine.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        data::banana,
+        kernel::{Linear, Polynomial, block::block},
+        linalg::Matrix,
+        sparsify::{BasisBudget, BasisMethod, select::GreedyBasis},
+        watch::Watch,
+    };
+
+    #[test]
+    fn dot_products_of_the_points_are_the_kernel_values() {
+        let points = banana(40, 1).points;
+        let kernel = Kernel::Polynomial(Polynomial { gamma: 0.3, degree: 2, coef0: 1.0 });
+        let gram = block(&kernel, &points, &points);
+        let stand = GramPoints::of(&gram.clone().into()).unwrap();
+        let dots = block(&Kernel::Linear(Linear {}), &stand.points, &stand.points);
+        let far = dots.values().iter().zip(gram.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        assert!(far < 1e-9 * gram.values().iter().fold(0.0, |a: f64, b| a.max(*b)), "{far}");
+        // The same rows are chosen as by the kernel itself.
+        let (budget, watch) = (BasisBudget::vectors(5), Watch::none());
+        let method = GreedyBasis::default();
+        let want = method.choose(&kernel, &points, &budget, &watch).unwrap();
+        let have = method.choose(&Kernel::Linear(Linear {}), &stand.points, &budget, &watch).unwrap();
+        assert_eq!(have.chosen, want.chosen);
+    }
+
+    #[test]
+    fn matrices_that_are_no_kernel_matrices_are_refused_in_words() {
+        let refused = |matrix: Matrix| GramPoints::of(&matrix.into()).unwrap_err().to_string();
+        assert!(refused(Matrix::zeros(2, 3)).contains("columns of a precomputed kernel matrix"));
+        assert!(refused(Matrix::from_fn(3, 3, |i, j| (i + 2 * j) as f64)).contains("not symmetric"));
+        assert!(refused(Matrix::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 5.0 })).contains("not positive definite"));
+        assert!(refused(Matrix::from_fn(2, 2, |_, _| f64::NAN)).contains("NaN"));
+    }
+}

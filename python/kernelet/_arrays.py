@@ -1,0 +1,59 @@
+"""Arrays as the library takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+
+ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
+
+
+def rows_of(X: Any) -> _core.Rows:
+    """An array as it is, or the parts of a CSR matrix."""
+    if not sp.issparse(X):
+        return X
+    X = X.tocsr()
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X.indptr.astype(np.int64), X.indices.astype(np.int64), X.data.astype(np.float64), X.shape[1]
+
+
+def array_of(rows: _core.Rows) -> Any:
+    """Rows of the library as an array, a CSR array where they are sparse."""
+    if not isinstance(rows, tuple):
+        return rows
+    starts, columns, values, dim = rows
+    return sp.csr_array((values, columns, starts), shape=(len(starts) - 1, dim))
+
+
+def unit_rows(places: Any, dim: int) -> _core.Rows:
+    """Rows with a single 1 each: the vectors of machines whose kernel values are given."""
+    places = np.asarray(places, dtype=np.int64)
+    return np.arange(len(places) + 1, dtype=np.int64), places, np.ones(len(places)), dim
+
+
+def on_few_rows(machine: _core.Machine, kept: Any) -> _core.Machine:
+    """A machine with given kernel values for values with the kept training rows alone: others need not be computed to predict."""
+    place = {row: i for i, row in enumerate(kept.tolist())}
+    vectors = unit_rows([place[row] for row in array_of(machine.vectors()).indices.tolist()], len(kept))
+    return _core.Machine.of_parts(machine.parts(), vectors, machine.stored(), machine.offsets())
+
+
+def width(gamma: Any, X: Any) -> float:
+    """The width as a number; scikit-learn's meaning of ``scale`` and ``auto``."""
+    if isinstance(gamma, str):
+        if gamma == "auto":
+            return 1.0 / X.shape[1]
+        if gamma != "scale":
+            raise ValueError(f"gamma is {gamma!r}, but must be a number above 0, 'scale' or 'auto'")
+        if sp.issparse(X):
+            variance = (X.multiply(X)).mean() - X.mean() ** 2
+        else:
+            variance = X.var(dtype=np.float64)
+        return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
+    return float(gamma)

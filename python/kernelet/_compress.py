@@ -1,0 +1,194 @@
+"""One line from a fitted model to a small one."""
+
+from __future__ import annotations
+
+import copy
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from . import _core
+from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of
+from ._base import KernelMachine
+from ._convert import Converted, convert
+from ._flags import flags, watched
+from ._folded import SmallPipeline
+from ._labels import Labels
+from ._path import Path
+
+
+def compress(
+    model: Any,
+    X: Any = None,
+    y: Any = None,
+    *,
+    n_vectors: int | None = None,
+    fraction: float | None = None,
+    max_residual: float | None = None,
+    max_loss: float | None = None,
+    min_agreement: float | None = None,
+    max_bytes: int | None = None,
+    metric: str | None = None,
+    method: str = "auto",
+    refit: str | None = None,
+    refine: str | bool | None = None,
+    options: dict[str, Any] | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Any:
+    """A fitted kernel machine with fewer expansion vectors and nearly the same predictions.
+
+    Parameters
+    ----------
+    model : fitted estimator, path or Machine
+        ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``KernelPCA``; a ``Pipeline`` that
+        ends in one; ``CalibratedClassifierCV`` around one; an estimator of this package; a LIBSVM or kernelet model file, or a model of
+        ``libsvm.svmutil``. It is read, never trained again.
+    X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
+        Rows the model was trained on, or like them. Without them vectors are found by the model alone.
+    y : array-like of shape (n_samples,), default=None
+        Their targets, for errors and for refits that look at them.
+    n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
+        How small, or how good: the flags of ``kernelet compress`` of these names. The first limit that is met wins.
+    metric : str, default=None
+        What ``max_loss`` is the rise of.
+    method : str, default='auto'
+        How vectors are found; see ``kernelet compress --help``.
+    refit : {'projection', 'outputs', 'margin', 'rsvm', 'none'}, default=None
+        Coefficients of the vectors found.
+    refine : bool or {'weights', 'outputs', 'margins'}, default=None
+        Move all vectors together afterwards.
+    options : dict, default=None
+        Further flags of ``kernelet compress`` by name.
+    n_jobs : int, default=None
+        Threads; None is 1, -1 all.
+    random_state : int, RandomState instance or None, default=0
+        Seed of what is drawn.
+    verbose : int, default=0
+        Above 0 shows progress on standard error.
+
+    Returns
+    -------
+    small : estimator
+        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_`` and :meth:`at`; a pipeline with the same other steps
+        where the model is a pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.svm import SVC
+    >>> import kernelet
+    >>> X, y = load_digits(return_X_y=True)
+    >>> svc = SVC(C=10).fit(X[:1000], y[:1000])
+    >>> small = kernelet.compress(svc, X[:1000], y[:1000], fraction=0.25)
+    >>> small.n_vectors_ < 0.26 * len(svc.support_)
+    True
+    >>> bool(small.agreement_ > 0.97)
+    True
+    """
+    how: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
+    how |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state)}
+    how |= options or {}
+    work = _Work(flags(how), effective_n_jobs(n_jobs), verbose)
+    return work.smaller(model, X, y)
+
+
+class _Work:
+    """What is asked for, to be done with a model or a model inside another."""
+
+    def __init__(self, flags: list[str], threads: int, verbose: int) -> None:
+        self.flags, self.threads, self.verbose = flags, threads, verbose
+
+    def smaller(self, model: Any, X: Any, y: Any) -> Any:
+        if isinstance(model, Pipeline):
+            check_is_fitted(model)
+            last = self.smaller(model.steps[-1][1], X if X is None or len(model.steps) == 1 else model[:-1].transform(X), y)
+            return SmallPipeline([*model.steps[:-1], (model.steps[-1][0], last)])
+        if isinstance(model, CalibratedClassifierCV):
+            check_is_fitted(model)
+            return self.calibrated(model, X, y)
+        return self.one(convert(model), X, y)
+
+    def calibrated(self, model: Any, X: Any, y: Any) -> Any:
+        """The same curves on smaller machines, which give nearly the outputs that the curves were fitted to."""
+        small = copy.copy(model)
+        small.calibrated_classifiers_ = [copy.copy(part) for part in model.calibrated_classifiers_]
+        for part in small.calibrated_classifiers_:
+            part.estimator = self.smaller(part.estimator, X, y)
+        return small
+
+    def one(self, found: Converted, X: Any, y: Any) -> KernelMachine:
+        about = json.loads(found.machine.description())
+        rows = found.rows if found.rows is not None else self.rows(found, about, X)
+        codes, values = (None, None) if y is None or rows is None else _target(found, about, y)
+        if found.note:
+            warnings.warn(found.note, UserWarning, stacklevel=5)
+        arguments = (self.flags, found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
+        machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose)
+        return _estimator(found, machine, path, json.loads(told))
+
+    def rows(self, found: Converted, about: dict[str, Any], X: Any) -> Any:
+        if X is None:
+            return None
+        names, given = found.known.get("feature_names_in_"), getattr(X, "columns", None)
+        X = check_array(X, **ACCEPTED)
+        if X.shape[1] != about["dim"]:
+            raise ValueError(f"X has {X.shape[1]} features, but the model was trained on {about['dim']}: give the rows it was trained on, or like them")
+        if names is not None and given is not None and list(names) != list(given):
+            raise ValueError("the columns of X are not those that the model was trained on, in their order")
+        return X
+
+
+def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told: dict[str, Any]) -> KernelMachine:
+    """The estimator of ours that holds the smaller machine."""
+    known_params = found.make._get_param_names()
+    params = {name: value for name, value in found.params.items() if name in known_params}
+    if "n_vectors" in known_params:
+        params["n_vectors"] = told["vectors"]
+    small = found.make(**params)
+    about = json.loads(machine.description())
+    for name, value in {"n_features_in_": about["dim"], **found.known}.items():
+        setattr(small, name, value)
+    figures = told.pop("path")
+    at: Callable[[int], _core.Machine] = path.at
+    if "_X_fit" in found.known:
+        kept = array_of(machine.vectors()).indices
+        small._X_fit = found.known["_X_fit"][kept]
+        machine = on_few_rows(machine, kept)
+        at = lambda n_vectors: on_few_rows(path.at(n_vectors), kept)  # noqa: E731
+    small._set_machine(machine)
+    small.path_ = Path(figures, at)
+    small.agreement_, small.report_ = figures[-1].get("agreement"), told
+    return small
+
+
+def _target(found: Converted, about: dict[str, Any], y: Any) -> tuple[Any, Any]:
+    """The target as places among the classes, or as numbers."""
+    y = np.asarray(y)
+    if issubclass(found.make, Labels):
+        classes = found.known["classes_"]
+        order = np.argsort(classes)
+        at = np.searchsorted(classes, y, sorter=order).clip(max=len(classes) - 1)
+        codes = order[at]
+        if not (classes[codes] == y).all():
+            strange = next(value for value, code in zip(y, codes, strict=True) if classes[code] != value)
+            raise ValueError(f"y has the class {strange}, which the model does not know; it knows {classes.tolist()}")
+        return codes.astype(np.uint32), None
+    if about["decision"]["rule"] == "values":
+        return None, np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
+    return None, None
+
+
+def _seed(random_state: Any) -> int:
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -1,0 +1,95 @@
+"""Pipelines that end in a small machine, and machines with the scalers before them folded in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from . import _core
+
+
+class SmallPipeline(Pipeline):
+    """A pipeline whose last step is a machine of this package: what that tells, the pipeline tells too."""
+
+    @property
+    def path_(self) -> Any:
+        """The sizes on the way; see :class:`kernelet.Path`."""
+        return self[-1].path_
+
+    @property
+    def agreement_(self) -> Any:
+        """The part of the rows with the original's label."""
+        return self[-1].agreement_
+
+    @property
+    def report_(self) -> Any:
+        """How it went."""
+        return self[-1].report_
+
+    @property
+    def n_vectors_(self) -> int:
+        """The number of expansion vectors."""
+        return self[-1].n_vectors_
+
+    def at(self, n_vectors: int) -> SmallPipeline:
+        """The pipeline with the machine of another size; see :meth:`kernelet.SparseSVC.at`."""
+        return SmallPipeline([*self.steps[:-1], (self.steps[-1][0], self[-1].at(n_vectors))])
+
+    def save(self, path: Any) -> None:
+        """Writes scalers and machine as one model file that the program ``kernelet`` reads too."""
+        self._whole().save(path)
+
+    def to_onnx(self, path: Any) -> None:
+        """Writes scalers and machine as an ONNX graph."""
+        self._whole().save(path, "onnx")
+
+    def to_libsvm(self, path: Any) -> None:
+        """Writes the machine as a LIBSVM model; the library refuses where a scaling has no place."""
+        self._whole().save(path, "libsvm")
+
+    def to_c(self, path: Any) -> None:
+        """Writes scalers and machine as C source beside a header."""
+        self._whole().save(path, "c")
+
+    def to_sklearn(self) -> Pipeline:
+        """The pipeline with a machine of scikit-learn as its last step."""
+        return Pipeline([*self.steps[:-1], (self.steps[-1][0], self[-1].to_sklearn())])
+
+    def _whole(self) -> _core.Machine:
+        return folded([step for _, step in self.steps[:-1]], self[-1]._to_file())
+
+
+def folded(steps: list[Any], machine: _core.Machine) -> _core.Machine:
+    """A machine for rows that the steps have not seen yet."""
+    about = json.loads(machine.parts())
+    scale = about["scale"] or {"shift": None, "factor": [1.0] * json.loads(machine.description())["dim"]}
+    factor, shift = np.array(scale["factor"]), np.zeros(len(scale["factor"])) if scale["shift"] is None else np.array(scale["shift"])
+    for step in reversed(steps):
+        if step is None or step == "passthrough":
+            continue
+        first_factor, first_shift = _linear(step, len(factor))
+        # ((x - s1) f1 - s2) f2 = (x - (s1 + s2 / f1)) f1 f2
+        shift, factor = first_shift + shift / first_factor, first_factor * factor
+    shifted = bool(np.any(shift != 0))
+    about["scale"] = {"shift": shift.tolist() if shifted else None, "factor": factor.tolist()}
+    return _core.Machine.of_parts(json.dumps(about), machine.vectors(), machine.stored(), machine.offsets())
+
+
+def _linear(step: Any, features: int) -> tuple[Any, Any]:
+    """A scaler as `(x - shift) * factor`."""
+    ones, none = np.ones(features), np.zeros(features)
+    name = type(step).__name__
+    if name == "StandardScaler":
+        return ones if step.scale_ is None else 1.0 / step.scale_, none if not step.with_mean else step.mean_
+    if name == "MinMaxScaler" and not step.clip:
+        return step.scale_, -step.min_ / step.scale_
+    if name == "MaxAbsScaler":
+        return 1.0 / step.scale_, none
+    if name == "RobustScaler":
+        return ones if not step.with_scaling else 1.0 / step.scale_, none if not step.with_centering else step.center_
+    raise ValueError(f"{name} cannot be written with the machine; StandardScaler, MinMaxScaler, MaxAbsScaler and RobustScaler can. Save the last step alone: model[-1].save(..)")
+
+

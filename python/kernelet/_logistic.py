@@ -1,0 +1,91 @@
+"""Kernel logistic regression with few vectors."""
+
+from __future__ import annotations
+
+from sklearn.base import ClassifierMixin
+
+from ._base import KernelMachine
+from ._docs import described
+from ._labels import Labels, Probabilities
+
+
+@described()
+class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
+    """Kernel logistic regression with a chosen number of expansion vectors: classes with probabilities.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Cost of an error.
+    {kernel}
+    {budget}
+    class_weight : dict, 'balanced' or None, default=None
+        Factors of C for the classes.
+    {common}
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    {fitted}
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from kernelet import SparseLogistic
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = SparseLogistic(n_vectors=10, C=10, random_state=0).fit(X, y)
+    >>> model.predict_proba(X[:2]).shape
+    (2, 3)
+    """
+
+    _learner = "logistic"
+    _settings = {"C": "c"}
+
+    def __init__(
+        self,
+        n_vectors=100,
+        *,
+        C=1.0,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        method="auto",
+        class_weight=None,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_vectors = n_vectors
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.class_weight = class_weight
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : array-like of shape (n_samples,)
+            Their classes: numbers or text.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Factors of C for the rows.
+
+        Returns
+        -------
+        self : SparseLogistic
+            The fitted estimator.
+        """
+        return self._fit_classes(X, y, sample_weight)

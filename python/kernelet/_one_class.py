@@ -1,0 +1,152 @@
+"""One-class support vector machines with few vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import OutlierMixin
+
+from ._base import KernelMachine
+from ._docs import described
+
+
+@described()
+class SparseOneClassSVM(OutlierMixin, KernelMachine):
+    """What is like the training rows and what is not, with a chosen number of expansion vectors.
+
+    Parameters
+    ----------
+    nu : float, default=0.5
+        Part of the rows that may lie outside, above 0 and at most 1.
+    {kernel}
+    {budget}
+    tol : float, default=1e-3
+        Training stops when the optimality conditions hold up to this.
+    cache_size : int, default=200
+        Megabytes for kernel values.
+    {common}
+
+    Attributes
+    ----------
+    offset_ : float
+        ``decision_function = score_samples - offset_``.
+    {fitted}
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kernelet import SparseOneClassSVM
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2))
+    >>> model = SparseOneClassSVM(n_vectors=20, nu=0.1, random_state=0).fit(rows)
+    >>> model.predict([[1.0, 0.0], [9.0, 9.0]])
+    array([ 1, -1])
+    """
+
+    _learner = "one-class"
+
+    def __init__(
+        self,
+        n_vectors=100,
+        *,
+        nu=0.5,
+        kernel="gaussian",
+        gamma="scale",
+        degree=3,
+        coef0=0.0,
+        method="auto",
+        tol=1e-3,
+        cache_size=200,
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.n_vectors = n_vectors
+        self.nu = nu
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.method = method
+        self.tol = tol
+        self.cache_size = cache_size
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @property
+    def _settings(self):
+        return {"nu": "nu"} if self._is_direct() else {"nu": "nu", "tol": "tolerance", "cache_size": "cache"}
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Trains the machine.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        y : Ignored
+            Not used.
+        sample_weight : array-like of shape (n_samples,), default=None
+            How much the rows count.
+
+        Returns
+        -------
+        self : SparseOneClassSVM
+            The fitted estimator.
+        """
+        X, _ = self._begin(X)
+        return self._keep(*self._learn(self._flags(X), X, weights=self._weights(sample_weight, X)))
+
+    def decision_function(self, X):
+        """Above 0 for rows that are like the training rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        decision : ndarray of shape (n_samples,)
+            The signed distance from the border.
+        """
+        return self._outputs(X)[:, 0]
+
+    def score_samples(self, X):
+        """The decision without its offset.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,)
+            The scores.
+        """
+        return self.decision_function(X) + self.offset_
+
+    def predict(self, X):
+        """1 for rows that are like the training rows, -1 for others.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            1 or -1.
+        """
+        return np.where(self.decision_function(X) >= 0, 1, -1)
+
+    def _loaded(self, about) -> None:
+        if about["decision"]["rule"] != "novelty":
+            raise ValueError("SparseOneClassSVM holds one-class machines, but this model is another")
+
+    def _set_machine(self, machine):
+        super()._set_machine(machine)
+        self.offset_ = -float(machine.offsets()[0])

@@ -1,0 +1,90 @@
+"""Every size on the way to a machine, with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+
+class Path:
+    """Machines of several sizes, smallest first: how many vectors each has, and how good it is.
+
+    ``path["train_error"]`` is a column, ``path.columns`` names them: ``vectors`` and, as far as they are known, ``objective`` and ``train_error`` (training),
+    ``largest_error`` and ``mean_error`` (squared distances of the rows from the span of a basis), ``residual``, ``relative_residual`` and ``agreement``
+    (compression).
+    """
+
+    def __init__(self, figures: list[dict[str, Any]], at: Callable[[int], _core.Machine] | None = None) -> None:
+        names = dict.fromkeys(["vectors", *(name for size in figures for name, value in size.items() if value is not None)])
+        self._columns = {name: np.array([np.nan if (v := size.get(name)) is None else v for size in figures]) for name in names}
+        self._at = at
+
+    @property
+    def sizes(self) -> NDArray[Any]:
+        """The numbers of vectors, smallest first."""
+        return self._columns["vectors"]
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the figures."""
+        return list(self._columns)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return self._columns[name]
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __repr__(self) -> str:
+        return f"Path({len(self)} sizes from {self.sizes[0]} to {self.sizes[-1]} vectors: {', '.join(self.columns)})"
+
+    def at(self, n_vectors: int) -> _core.Machine:
+        """The largest machine of at most so many vectors."""
+        if self._at is None:
+            raise ValueError("the machines on the way are not in pickles and model files; fit or compress again, or save the sizes you want")
+        return self._at(int(n_vectors))
+
+    def frame(self) -> Any:
+        """The figures as a pandas DataFrame."""
+        try:
+            import pandas
+        except ImportError:
+            raise ImportError("a DataFrame needs pandas: pip install pandas") from None
+        return pandas.DataFrame(self._columns)
+
+    def plot(self, column: str | None = None, ax: Any = None) -> Any:
+        """A figure over the number of vectors: the error where it is known, else the first there is; returns the axes. Needs matplotlib."""
+        from ._plots import _axes
+
+        known = [name for name in ("train_error", "agreement", "relative_residual", "mean_error", "objective") if name in self._columns]
+        column = column or (known[0] if known else "vectors")
+        if column not in self._columns:
+            raise ValueError(f"there is no column {column!r}; there are {', '.join(self.columns)}")
+        ax = _axes(ax)
+        ax.plot(self.sizes, self[column], marker="o", markersize=3)
+        if len(self) > 1:
+            ax.set_xscale("log", base=2)
+        ax.set_xlabel("vectors")
+        ax.set_ylabel(column.replace("_", " "))
+        return ax
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The machines of all sizes would be several times the one that is kept.
+        return {**self.__dict__, "_at": None}
+
+
+def path_of(machines: list[_core.Machine], figures: list[dict[str, Any]]) -> Path:
+    """The path of machines that are at hand, smallest first."""
+
+    def at(n_vectors: int) -> _core.Machine:
+        fitting = [machine for machine, size in zip(machines, figures, strict=True) if size["vectors"] <= n_vectors]
+        if not fitting:
+            raise ValueError(f"every size has more than {n_vectors} vectors; the smallest has {figures[0]['vectors']}")
+        return fitting[-1]
+
+    return Path(figures, at)

@@ -1,0 +1,64 @@
+//! Machines of several sizes, and figures about them as JSON text: a list of objects, smallest size first.
+use kernelet::{
+    data::{Dataset, Target},
+    learn::Fit,
+    linalg::dot,
+    machine::{Decision, Machine},
+    sparsify::{Basis, Path},
+    watch::Watch,
+};
+use pyo3::{exceptions::PyValueError, prelude::*};
+use serde_json::{Value, json};
+
+use crate::machine::PyMachine;
+
+/// The machines of every size on the way to a smaller machine.
+#[pyclass(frozen, name = "Path", module = "kernelet._core")]
+pub struct PyPath {
+    /// Those that figures were made for, smallest first.
+    pub machines: Vec<Machine>,
+    /// Every size, where it is known.
+    pub path: Option<Path>,
+}
+
+#[pymethods]
+impl PyPath {
+    /// The largest machine of at most so many vectors.
+    fn at(&self, vectors: usize) -> PyResult<PyMachine> {
+        let every = self.path.as_ref().and_then(|path| path.at(vectors));
+        let told = || self.machines.iter().rev().find(|machine| machine.vectors() <= vectors).cloned();
+        let found = every.or_else(told).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
+        Ok(PyMachine::new(found))
+    }
+}
+
+/// Vectors, objective and, where there are several sizes, the error on the rows.
+pub fn figures_of_training(fits: &[Fit], data: &Dataset, watch: &Watch) -> kernelet::Result<String> {
+    let several = fits.len() > 1 && data.target != Target::None;
+    let error = |fit: &Fit| match several && !watch.cancelled() && !matches!(fit.machine.decision, Decision::Features | Decision::Novelty) {
+        true => fit.machine.score(data).map(|scores| Some(scores.loss())),
+        false => Ok(None),
+    };
+    let figures = |fit: &Fit| -> kernelet::Result<Value> {
+        Ok(json!({ "vectors": fit.machine.vectors(), "objective": fit.report.objective, "train_error": error(fit)? }))
+    };
+    let all: kernelet::Result<Vec<Value>> = fits.iter().map(figures).collect();
+    Ok(Value::from(all?).to_string())
+}
+
+/// Vectors, and the largest and the mean squared distance of the rows from their span; for a basis that does not grow one by one only the last.
+pub fn figures_of_basis(basis: &Basis, grows: bool) -> String {
+    let (n, most) = (basis.errors.len(), basis.frame.len());
+    let mut errors = basis.errors.clone();
+    let mut figures = vec![];
+    for size in (1..=most).rev() {
+        let (largest, sum) = errors.iter().fold((0.0, 0.0), |(largest, sum): (f64, f64), &error| (largest.max(error), sum + error));
+        figures.push(json!({ "vectors": size, "largest_error": largest, "mean_error": sum / n.max(1) as f64 }));
+        if !grows {
+            break;
+        }
+        errors.iter_mut().zip(basis.coordinates.iter()).for_each(|(error, row)| *error += dot(&row[size - 1..size], &row[size - 1..size]));
+    }
+    figures.reverse();
+    Value::from(figures).to_string()
+}
