@@ -5,6 +5,7 @@
 use std::time::Instant;
 
 use kernelet::{
+    compress::{Compression, Effort, Figures, Goals, Knowledge, ways_for},
     data::Dataset,
     kernel::Kernel,
     machine::Machine,
@@ -29,6 +30,8 @@ pub const USUAL_LARGEST: usize = 128;
 /// A method of the command line.
 #[derive(Clone, Copy, Debug)]
 pub enum Choice {
+    /// Whatever is best at each size.
+    Auto,
     /// It rewrites the machine.
     Rewrites(&'static sparsifiers::Method),
     /// It trains a small machine on the rows.
@@ -70,11 +73,10 @@ pub struct Material<'a> {
 impl Choice {
     /// The method with this name.
     pub fn named(name: &str) -> std::result::Result<Choice, String> {
-        let rewriting = sparsifiers::METHODS;
-        let found = rewriting.iter().find(|method| method.name == name);
-        // Where there is no method that chooses one itself, `auto` is the first, as in `compress`.
-        let found = found.or_else(|| rewriting.first().filter(|_| name == "auto"));
-        if let Some(method) = found {
+        if name == "auto" {
+            return Ok(Choice::Auto);
+        }
+        if let Some(method) = sparsifiers::METHODS.iter().find(|method| method.name == name) {
             return Ok(Choice::Rewrites(method));
         }
         let direct = bases::METHODS.iter().find(|method| method.name == name && direct::learner_of(name) != "no learner");
@@ -84,6 +86,7 @@ impl Choice {
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
+            Choice::Auto => "auto",
             Choice::Rewrites(method) => method.name,
             Choice::Direct(name) => name,
         }
@@ -93,6 +96,7 @@ impl Choice {
     pub fn curve(self, material: &Material, session: &Session) -> Result<Curve> {
         let clock = Instant::now();
         let (steps, note) = match self {
+            Choice::Auto => best(material, session)?,
             Choice::Rewrites(method) => rewritten(method, material, session)?,
             Choice::Direct(name) => direct_curve::steps(name, material, session)?,
         };
@@ -107,14 +111,14 @@ impl Choice {
 /// All names, those that rewrite a machine first.
 fn names() -> Vec<&'static str> {
     let direct = bases::METHODS.iter().map(|method| method.name).filter(|name| direct::learner_of(name) != "no learner");
-    sparsifiers::METHODS.iter().map(|method| method.name).chain(direct).collect()
+    std::iter::once("auto").chain(sparsifiers::METHODS.iter().map(|method| method.name)).chain(direct).collect()
 }
 
-/// The methods where none are named: one that chooses, one that constructs, one that trains.
+/// The methods where none are named: the best there is, one that chooses, one that constructs, one that trains.
 pub fn usual(machine: &Machine, data: Option<&Dataset>) -> Vec<Choice> {
     let mut usual: Vec<Choice> = vec![];
     let precomputed = matches!(machine.expansion.kernel, Kernel::Precomputed(_));
-    for name in ["pursuit", "fixed-point"] {
+    for name in ["auto", "pursuit", "fixed-point"] {
         usual.extend(Choice::named(name).ok().filter(|_| name == "pursuit" || !precomputed));
     }
     let direct = direct_curve::method_for(machine).filter(|name| !precomputed && direct_curve::has_targets(name, data));
@@ -138,6 +142,30 @@ impl Material<'_> {
     pub fn largest(&self) -> usize {
         self.sizes.last().copied().unwrap_or(1)
     }
+}
+
+/// The best machine of doubling sizes, with little effort for each.
+fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
+    let (machine, effort) = (material.machine, Effort::Quick);
+    let known = Knowledge {
+        rows: material.data.is_some(),
+        labels: false,
+        c: machine.facts.c.unwrap_or(1.0),
+        vectors: material.largest(),
+        seed: session.seed,
+    };
+    let ways = ways_for(machine, known, effort);
+    let goals = Goals { max_vectors: Some(material.largest()), ..Goals::default() };
+    let task = Task { machine, data: material.data, candidates: None };
+    let (metric, most_rows, seed) = (None, effort.most_rows(), session.seed);
+    let found = Compression { task, ways: &ways, goals: &goals, metric, curve: true, most_rows, seed }.run(&session.watch())?;
+    let step = |(machine, figures): (Machine, Figures)| Step { machine, residual: figures.residual };
+    let mut steps: Vec<Step> = found.path.into_iter().map(step).collect();
+    // The largest was trained on with all rows.
+    if let Some(last) = steps.last_mut() {
+        last.machine = found.machine;
+    }
+    Ok((steps, Some(format!("{} at the largest size", found.way))))
 }
 
 fn rewritten(method: &'static sparsifiers::Method, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {

@@ -9,7 +9,7 @@ mod direct_curve;
 mod drawings;
 pub mod figures;
 pub mod gather;
-mod latency;
+pub mod latency;
 mod packed;
 pub mod page;
 mod recorded;
