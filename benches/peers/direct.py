@@ -21,7 +21,7 @@ TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 WORK = TARGET / "peers"
 # set: gamma, C, steps, sizes of ours, sizes of theirs
 CASES = {
-    "usps": (1 / 128, 10, 120, [30, 60, 100], [30, 100, 300, 1000]),
+    "usps": (1 / 128, 10, 150, [30, 60, 100], [30, 100, 300, 1000]),
     "letter": (2.0, 10, 60, [100, 200], [100, 200, 1000]),
     "covtype": (0.1, 10, 200, [100], [100, 1000]),
     "mnist": (0.02, 10, 200, [100, 300], [100, 300, 1000]),

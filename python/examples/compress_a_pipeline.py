@@ -22,7 +22,7 @@ output = arguments.parse_args().output
 X, y = load_digits(return_X_y=True)
 train, test, y_train, y_test = train_test_split(X, y, random_state=0)
 model = make_pipeline(StandardScaler(), SVC(C=10)).fit(train, y_train)
-small = kernelet.compress(model, train, y_train, fraction=0.1, refine=True, refit="margin", options={"refine_steps": 50}, n_jobs=-1)
+small = kernelet.compress(model, train, y_train, fraction=0.1, options={"path": True}, n_jobs=-1)
 
 for title, pipeline, vectors in [("SVC", model, len(model[-1].support_)), ("small", small, small.n_vectors_)]:
     print(f"{title:6s} {vectors:5d} vectors  test error {1 - pipeline.score(test, y_test):.4f}  pickle {len(pickle.dumps(pipeline)) / 1024:6.0f} KiB")

@@ -58,17 +58,19 @@ def compress(
     y : array-like of shape (n_samples,), default=None
         Their targets, for errors and for refits that look at them.
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
-        How small, or how good: the flags of ``kernelet compress`` of these names. The first limit that is met wins.
+        How small, or how good: the flags of ``kernelet compress`` of these names. The smallest machine is made that has all the quality asked for, within
+        the bounds on its size; with none the knee of the curve is taken.
     metric : str, default=None
         What ``max_loss`` is the rise of.
     method : str, default='auto'
-        How vectors are found; see ``kernelet compress --help``.
+        How vectors are found; 'auto' tries several ways and keeps the best on held-out rows of X. See ``kernelet compress --help``.
     refit : {'projection', 'outputs', 'margin', 'rsvm', 'none'}, default=None
         Coefficients of the vectors found.
     refine : bool or {'weights', 'outputs', 'margins'}, default=None
         Move all vectors together afterwards.
     options : dict, default=None
-        Further flags of ``kernelet compress`` by name.
+        Further flags of ``kernelet compress`` by name: ``{"effort": "quick"}``, ``{"labels": True}`` to learn from y too, ``{"path": True}`` for smaller
+        sizes on the way, ``{"layout": "pairs"}`` to keep the pairs of a one-vs-one machine.
     n_jobs : int, default=None
         Threads; None is 1, -1 all.
     random_state : int, RandomState instance or None, default=0
@@ -132,7 +134,9 @@ class _Work:
         codes, values = (None, None) if y is None or rows is None else _target(found, about, y)
         if found.note:
             warnings.warn(found.note, UserWarning, stacklevel=5)
-        arguments = (self.flags, found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
+        # Decisions of pairs need a machine that has them.
+        pairs = found.params.get("decision_function_shape") == "ovo" and not any(flag.startswith("--layout") for flag in self.flags)
+        arguments = (self.flags + ["--layout=pairs"] * pairs, found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
         machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose)
         return _estimator(found, machine, path, json.loads(told))
 
@@ -166,7 +170,7 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told:
         machine = on_few_rows(machine, kept)
         at = lambda n_vectors: on_few_rows(path.at(n_vectors), kept)  # noqa: E731
     small._set_machine(machine)
-    small.path_ = Path(figures, at)
+    small.path_ = Path(figures, at, machine)
     small.agreement_, small.report_ = figures[-1].get("agreement"), told
     return small
 

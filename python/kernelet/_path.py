@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +22,12 @@ class Path:
     (compression).
     """
 
-    def __init__(self, figures: list[dict[str, Any]], at: Callable[[int], _core.Machine] | None = None) -> None:
+    def __init__(
+        self, figures: list[dict[str, Any]], at: Callable[[int], _core.Machine] | None = None, machine: _core.Machine | None = None
+    ) -> None:
         names = dict.fromkeys(["vectors", *(name for size in figures for name, value in size.items() if value is not None)])
         self._columns = {name: np.array([np.nan if (v := size.get(name)) is None else v for size in figures]) for name in names}
-        self._at = at
+        self._at, self._machine = at, machine
 
     @property
     def sizes(self) -> NDArray[Any]:
@@ -72,6 +77,16 @@ class Path:
         ax.set_xlabel("vectors")
         ax.set_ylabel(column.replace("_", " "))
         return ax
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Writes one HTML file with the curves of these sizes, to be opened in any browser. ``kernelet report MODEL --data DATA`` shows more."""
+        if self._machine is None:
+            raise ValueError("only compress leaves machines that remember their sizes; save the model and use: kernelet report MODEL --data DATA -o FILE")
+        with tempfile.TemporaryDirectory() as folder:
+            model = pathlib.Path(folder) / "small.model"
+            self._machine.save(model, "kernelet")
+            if _core.program(["kernelet", "report", str(model), "-o", os.fspath(path), "--quiet"]) != 0:
+                raise OSError(f"the report {os.fspath(path)} could not be written; the reason stands on standard error")
 
     def __getstate__(self) -> dict[str, Any]:
         # The machines of all sizes would be several times the one that is kept.

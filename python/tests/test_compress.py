@@ -86,14 +86,15 @@ def test_what_is_read_is_what_the_model_predicts_and_all_vectors_keep_it(name):
 def test_a_tenth_of_the_digits_machine_is_within_a_point():
     rows, labels = DIGITS
     svc = SVC(C=10).fit(rows[:1000], labels[:1000])
-    small = kernelet.compress(svc, rows[:1000], labels[:1000], fraction=0.1, refit="margin", refine=True, options={"refine_steps": 50})
+    small = kernelet.compress(svc, rows[:1000], labels[:1000], fraction=0.1)
+    assert small.report_["goals_met"] and len(small.report_["tried"]) > 1 and small.report_["held_out_rows"] == 250
     assert isinstance(small, SparseSVC) and small.n_vectors_ <= 0.1 * len(svc.support_) + 1
     assert small.score(rows[1000:], labels[1000:]) >= svc.score(rows[1000:], labels[1000:]) - 0.01
 
 
 def test_paths_agreement_and_other_sizes():
     svc = SVC(C=10).fit(X, named(Y))
-    small = kernelet.compress(svc, X, named(Y), n_vectors=12)
+    small = kernelet.compress(svc, X, named(Y), n_vectors=12, method="pursuit")
     path = small.path_
     assert path.sizes.tolist() == list(range(1, 13))
     assert {"residual", "relative_residual", "agreement", "train_error"} <= set(path.columns)
@@ -107,6 +108,24 @@ def test_paths_agreement_and_other_sizes():
     np.testing.assert_array_equal(again.decision_function(X), small.decision_function(X))
     alone = kernelet.compress(svc, max_residual=0.2)
     assert alone.agreement_ is None and alone.path_["relative_residual"][-1] <= 0.2
+
+
+def test_goals_of_quality_find_the_size(tmp_path):
+    svc = SVC(C=10).fit(X, Y)
+    small = kernelet.compress(svc, X, Y, max_loss=0.02, options={"effort": "quick"})
+    assert small.report_["goals_met"] and small.n_vectors_ < len(svc.support_)
+    assert small.report_["held_out_loss"] <= small.report_["held_out_loss_before"] + 0.02
+    alike = kernelet.compress(svc, X, min_agreement=0.95, options={"effort": "quick"})
+    assert alike.report_["held_out_agreement"] >= 0.95
+    knee = kernelet.compress(svc, X, Y, options={"effort": "quick"})
+    assert "knee" in knee.report_["why"] and len(knee.path_.sizes) > 1
+    knee.path_.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!doctype html>") and f"of {len(svc.support_)} vectors" in page
+    with pytest.raises(OSError, match="could not be written"):
+        knee.path_.report(tmp_path / "nowhere" / "report.html")
+    pairs = kernelet.compress(SVC(C=10, decision_function_shape="ovo").fit(*DIGITS), *DIGITS, n_vectors=40, options={"effort": "quick"})
+    assert pairs.decision_function(DIGITS[0][:3]).shape == (3, 45)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -129,7 +148,7 @@ def test_pipelines_keep_their_other_steps_and_fold_scalers_into_files(tmp_path):
     rows, numbers = load_diabetes(return_X_y=True)
     for steps in ([StandardScaler()], [MinMaxScaler(), StandardScaler()]):
         model = make_pipeline(*steps, SVR(C=100)).fit(rows, numbers)
-        small = kernelet.compress(model, rows, numbers, n_vectors=40)
+        small = kernelet.compress(model, rows, numbers, n_vectors=40, method="pursuit")
         assert [type(step) for _, step in small.steps[:-1]] == [type(step) for step in steps]
         assert small[0] is model[0] and small.path_.sizes[-1] == small.n_vectors_ == 40 and small.at(9).n_vectors_ == 9
         small.save(tmp_path / "whole.model")
@@ -209,7 +228,11 @@ def test_what_cannot_be_is_refused_in_words():
         with pytest.raises((ValueError, TypeError), match=words):
             kernelet.compress(model, **{"n_vectors": 5, **settings})
     with pytest.raises(ValueError, match="say how small"):
-        kernelet.compress(svc)
+        kernelet.compress(svc, method="pursuit")
+    with pytest.raises(ValueError, match="measured on rows"):
+        kernelet.compress(svc, max_loss=0.01)
+    with pytest.raises(ValueError, match="no targets"):
+        kernelet.compress(svc, X, max_loss=0.01)
     with pytest.warns(UserWarning, match="mean of the process"):
         kernelet.compress(gp(RBF()), n_vectors=5)
 

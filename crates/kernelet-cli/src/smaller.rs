@@ -2,7 +2,7 @@
 use clap::Parser;
 use kernelet::{
     data::Dataset,
-    machine::Machine,
+    machine::{Machine, PathFacts, SizeFacts},
     sparsify::{Path, Refit, StandIn, Task, residual, squared_norm},
     watch::{Status, Watch},
 };
@@ -72,7 +72,20 @@ pub fn compress(flags: &[String], machine: &Machine, data: Option<Dataset>, watc
     let flags = files.map(String::from).chain(flags.iter().cloned());
     let Flags { seed, compress } = Flags::try_parse_from(flags).map_err(|error| error.to_string())?;
     let work = Work { flags: compress, watch };
-    work.run(seed, machine, data).map_err(|failure| failure.sentence())
+    let mut small = work.run(seed, machine, data).map_err(|failure| failure.sentence())?;
+    small.machine.facts.path = Some(path_facts(&small, machine.vectors()));
+    Ok(small)
+}
+
+/// The sizes, to be kept in the model for its report.
+fn path_facts(small: &Smaller, vectors_before: usize) -> PathFacts {
+    let of = |(size, _): &(Size, Machine)| SizeFacts {
+        vectors: size.vectors,
+        relative_residual: size.relative_residual,
+        train_error: size.train_error,
+        test_error: None,
+    };
+    PathFacts { method: small.method.clone(), vectors_before, levels: small.sizes.iter().map(of).collect() }
 }
 
 struct Work<'a> {
@@ -157,7 +170,7 @@ impl Work<'_> {
 
     /// The figures of a small machine.
     fn size(&self, machine: &Machine, small: &Machine, data: Option<&Dataset>, start: f64) -> Result<Size> {
-        let alike = machine.outputs() == small.outputs();
+        let alike = machine.decision == small.decision;
         let residual = if alike { Some(residual(&machine.expansion, &small.expansion)?) } else { None };
         Ok(Size {
             vectors: small.vectors(),

@@ -150,6 +150,7 @@ fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<Str
     let known = Knowledge {
         rows: material.data.is_some(),
         labels: false,
+        keep_pairs: false,
         c: machine.facts.c.unwrap_or(1.0),
         vectors: material.largest(),
         seed: session.seed,

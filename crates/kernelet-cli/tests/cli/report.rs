@@ -106,7 +106,7 @@ fn usual_methods_that_do_not_work_with_a_model_are_left_out_with_a_sentence() {
     assert!(ran.err.contains("fixed-point is left out: "), "{ran:?}");
     let page = figures(&html);
     assert!(page["notes"][0].as_str().unwrap().starts_with("fixed-point is left out: "));
-    assert_eq!(page["methods"][0]["name"], "pursuit");
+    assert_eq!(page["methods"][1]["name"], "pursuit");
     run(&["report", &model, "--data", &data, "--methods", "fixed-point", "-o", &html]).failed(2, "fixed-point");
 }
 
@@ -136,7 +136,7 @@ fn wrong_flags_are_refused_in_words_and_leave_no_page() {
     let folder = Folder::new();
     let (model, html) = (folder.model(), folder.path("r.html"));
     let data = folder.path("train.svm");
-    run(&["report", &model, "-o", &html, "--methods", "magic"]).failed(2, "there are pursuit");
+    run(&["report", &model, "-o", &html, "--methods", "magic"]).failed(2, "there are auto, pursuit");
     run(&["report", &model, "-o", &html, "--methods", "margin"])
         .failed(2, "margin trains on rows with class labels; give them with --data");
     run(&["report", &model, "-o", &html, "--images", "8x8"]).failed(2, "but the vectors have 2 features");

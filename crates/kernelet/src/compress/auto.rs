@@ -78,6 +78,8 @@ pub struct Knowledge {
     pub rows: bool,
     /// Their labels are to be learned from.
     pub labels: bool,
+    /// The outputs of a one-vs-one machine are to stay those of pairs.
+    pub keep_pairs: bool,
     /// The cost of an error.
     pub c: f64,
     /// The vectors that are expected.
@@ -89,15 +91,21 @@ pub struct Knowledge {
 /// Kernel values times features that making vectors one after another may look at, before it takes too long.
 const MOST_WORK: f64 = 3e7;
 
+/// Numbers that moving all vectors may look at in a step.
+const MOST_MOVING: f64 = 3e8;
+
 /// The ways to try.
 pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth();
     let trained = smooth && kernel.profile().definite();
+    let size = machine.vectors() as f64 * known.vectors as f64;
     let refit = if known.rows { Refit::Outputs } else { Refit::None };
-    // Pairs of many classes are many outputs, and moving vectors for all of them takes long; distillation needs one output a class.
-    let pairs = known.rows && matches!(machine.decision, Decision::Votes { .. });
-    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth && !pairs)];
+    let votes = matches!(machine.decision, Decision::Votes { .. });
+    // Moving vectors for all pairs of many classes takes long; distillation needs one output a class.
+    let heavy = known.rows && votes && size * (machine.dim() + machine.outputs()) as f64 > MOST_MOVING;
+    let refined = smooth && !heavy;
+    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, refined)];
     let search = Search { iterations: effort.steps(), starts: effort.starts(), seed: known.seed, ..Search::default() };
     let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
     let labels = known.labels && classes;
@@ -105,9 +113,9 @@ pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way>
         true => Steps::Margin(Margin { kernel: kernel.clone(), c: known.c, search: search.clone(), ..Margin::default() }),
         false => Steps::Distil(Distil { c: known.c, search: search.clone() }),
     };
-    if known.rows && trained {
+    if known.rows && trained && !(known.keep_pairs && votes) {
         let name = if labels { "margin" } else { "distil" };
-        let start = if pairs { "pursuit" } else { "pursuit + refine" };
+        let start = if refined { "pursuit + refine" } else { "pursuit" };
         ways.push(Way { name: format!("{start} + {name}"), steps: taught(), from: Some(0), rival: true });
         if effort != Effort::Quick {
             ways.push(Way { name: name.into(), steps: taught(), from: None, rival: true });
@@ -118,8 +126,8 @@ pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way>
             return ways;
         }
     }
-    let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + 10) as f64;
-    if smooth && !pairs && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
+    let work = size * (machine.dim() + machine.outputs() + 10) as f64;
+    if refined && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
         ways.push(match kernel.profile().argument() {
             Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
@@ -143,7 +151,7 @@ mod tests {
 
     fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
         let machine = toy::machine(kernel, 30, 1);
-        let known = Knowledge { rows, labels, c: 1.0, vectors: 5, seed: 0 };
+        let known = Knowledge { rows, labels, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
         ways_for(&machine, known, effort).into_iter().map(|way| way.name).collect()
     }
 

@@ -1,8 +1,8 @@
 //! The search for the size and the way.
 //!
 //! A bound on the size alone: every way makes a machine of that size, and the best is kept. Bounds on the quality: sizes double until the machine is
-//! good enough, then the gap is halved some times. No bound at all: sizes double until little is gained, and the knee of the curve is taken. On the way
-//! from size to size only the leader of the first size goes on; the size in question is tried by all.
+//! good enough, then the gap is halved some times. No bound at all: sizes double until little is gained, and the knee of the curve is taken. In the
+//! search for a size only the leader of the first size goes on; the size in question is tried by all.
 use std::time::Instant;
 
 use super::{
@@ -121,6 +121,9 @@ impl Compression<'_> {
             return Err(Error::data("loss and agreement are measured on rows; give some with the data"));
         }
         let most = self.goals.most_vectors(machine)?;
+        if most == machine.vectors() && self.goals.about_size() && !self.goals.about_quality() {
+            return Ok(unchanged(machine));
+        }
         let sample = self.task.data.filter(|data| data.len() > self.most_rows).map(|data| self.sample(data));
         let all = Task { data: sample.as_ref().or(self.task.data), ..self.task };
         let parts = all.data.map(|data| Parts::of(data, self.seed)).transpose()?;
@@ -168,6 +171,22 @@ impl Compression<'_> {
             missing,
             status: if watch.cancelled() { Status::Cancelled } else { Status::Converged },
         })
+    }
+}
+
+/// The machine itself, where all its vectors are allowed.
+fn unchanged(machine: &Machine) -> Compressed {
+    Compressed {
+        machine: machine.clone(),
+        way: "as it was".into(),
+        figures: Figures { residual: Some(0.0), ..Figures::default() },
+        loss_before: None,
+        held_out: 0,
+        tried: vec![],
+        path: vec![(machine.clone(), Figures { residual: Some(0.0), ..Figures::default() })],
+        why: "all vectors were allowed, and the machine is as it was".into(),
+        missing: vec![],
+        status: Status::Converged,
     }
 }
 
@@ -266,7 +285,7 @@ impl Run<'_> {
                 if self.watch.cancelled() {
                     break;
                 }
-                self.on_the_way(size);
+                self.all_ways(size);
             }
         }
         (most, "the size that was asked for".into())
@@ -400,7 +419,7 @@ mod tests {
     }
 
     fn compress(machine: &Machine, data: Option<&Dataset>, goals: &Goals, effort: Effort) -> Result<Compressed> {
-        let known = Knowledge { rows: data.is_some(), labels: false, c: 10.0, vectors: 20, seed: 0 };
+        let known = Knowledge { rows: data.is_some(), labels: false, keep_pairs: false, c: 10.0, vectors: 20, seed: 0 };
         let ways = ways_for(machine, known, effort);
         let task = Task { machine, data, candidates: None };
         Compression { task, ways: &ways, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
@@ -448,6 +467,14 @@ mod tests {
         let curve = [(4, 0.9, 0.0), (8, 0.3, 0.0), (16, 0.2, 0.0), (32, 0.18, 0.0)];
         assert_eq!(knee_of(&curve).0, 8);
         assert_eq!(knee_of(&[(4, 0.2, 0.01), (8, 0.105, 0.01), (16, 0.1, 0.01)]).0, 8);
+    }
+
+    #[test]
+    fn where_all_vectors_are_allowed_the_machine_stays() {
+        let data = banana(100, 1);
+        let machine = full(&data);
+        let all = Goals { fraction: Some(1.0), ..Goals::default() };
+        assert_eq!(compress(&machine, Some(&data), &all, Effort::Normal).unwrap().machine, machine);
     }
 
     #[test]

@@ -116,7 +116,7 @@ impl Answered {
     ) -> Result<Self> {
         let (data, test) = (rows.0.as_ref(), rows.1.as_ref());
         let before: f64 = squared_norm(&machine.expansion)?.iter().sum();
-        let alike = machine.outputs() == small.outputs();
+        let alike = machine.decision == small.decision;
         let residual = if alike { Some(residual(&machine.expansion, &small.expansion)?) } else { None };
         Ok(Answered {
             method,

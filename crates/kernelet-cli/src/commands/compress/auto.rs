@@ -11,7 +11,7 @@ use kernelet::{
 };
 
 use super::{
-    Compress, Rows,
+    Compress, LayoutFlag, Rows,
     answer::{Answered, Shown, Tried, error_on},
 };
 use crate::{
@@ -49,6 +49,7 @@ impl Compress {
         let known = Knowledge {
             rows: data.is_some() && !by_residual,
             labels: self.labels,
+            keep_pairs: self.layout == LayoutFlag::Pairs,
             c: c.or(machine.facts.c).unwrap_or(1.0),
             vectors: goals.most_vectors(machine)?,
             seed,
@@ -84,7 +85,7 @@ impl Compress {
             session.note("the probabilities are learned again, from those of the model on held-out rows");
         }
         if machine.decision != found.machine.decision {
-            session.note("the votes of pairs have become one output for each class, which is smaller; --layout libsvm keeps the pairs");
+            session.note("the votes of pairs have become one output for each class, which is smaller; --layout pairs keeps them, --layout libsvm for LIBSVM's files");
         }
         if found.status == Status::Cancelled {
             session.note("interrupted; the best machine so far is kept");

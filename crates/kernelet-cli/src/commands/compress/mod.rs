@@ -48,7 +48,7 @@ pub struct Compress {
     /// Learn from the labels of --data too, not from the model's predictions alone (auto).
     #[arg(long, requires = "data")]
     pub labels: bool,
-    /// What the small model is for: any program of kernelet's targets, or a LIBSVM file, where a vector must belong to one class.
+    /// Outputs of a one-vs-one model: shared makes one for each class where that is better, pairs keeps them, libsvm gives each vector to one class.
     #[arg(long, value_name = "FOR", value_enum, default_value = "shared")]
     pub layout: LayoutFlag,
     /// How small and how good.
@@ -129,8 +129,10 @@ pub enum ThresholdFlag {
 /// What the small model is for.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LayoutFlag {
-    /// All outputs share all vectors.
+    /// All outputs share all vectors, and votes of pairs may become one output for each class.
     Shared,
+    /// All pairs of classes stay, and share all vectors.
+    Pairs,
     /// Each vector belongs to one class, as LIBSVM's files want it.
     Libsvm,
 }
