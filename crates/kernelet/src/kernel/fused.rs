@@ -20,8 +20,15 @@ const TILE_PANELS: usize = 8;
 /// Features after which accumulators are put aside, so that rows and panels stay in cache when there are many features.
 const FEATURES_AT_ONCE: usize = 800;
 
-/// Exponents beyond this are left to the slow path: squares of such numbers may overflow.
+/// Rows with exponents beyond this are left to the slow path: squares of such numbers may overflow.
 const LARGEST_EXPONENT: f64 = 1e30;
+
+/// Vectors with exponents beyond this are left to the slow path: the difference of such numbers has lost the digits that a kernel value is made of, and
+/// may even be above zero. Within it values are good to 1e-6 in double precision and to a hundredth in single. Rows far from such vectors have
+/// values of zero in any case.
+fn largest_exponent<R: Real>() -> f64 {
+    if size_of::<R>() < size_of::<f64>() { 1e5 } else { 1e9 }
+}
 
 /// The exponent of lanes behind the last vector: their power is 0.
 const NOTHING: f64 = -1e30;
@@ -81,7 +88,7 @@ pub(crate) struct Rows<R> {
 }
 
 impl<R: SimdReal> Packed<R> {
-    /// Packs `vectors` for this machine. None where numbers are so large that exponents might overflow.
+    /// Packs `vectors` for this machine. None where numbers are so large that differences of exponents lose their digits.
     pub fn new(gamma: f64, vectors: &Points) -> Option<Self> {
         Packed::for_isa(gamma, vectors, Isa::detect())
     }
@@ -110,7 +117,7 @@ impl<R: SimdReal> Packed<R> {
             }
             // Of the rounded numbers, so that a vector's distance from itself is zero to rounding.
             let exponent = square / (4.0 * rate);
-            if exponent.is_nan() || exponent > LARGEST_EXPONENT {
+            if exponent.is_nan() || exponent > largest_exponent::<R>() {
                 return None;
             }
             packed.starts[j] = R::from_f64(-exponent);

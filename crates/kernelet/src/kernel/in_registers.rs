@@ -106,6 +106,18 @@ mod tests {
         }
         assert!(InRegisters::<f64>::new(0.4, &[0.0; 6], &[0.0; 2]).is_none());
     }
+
+    #[test]
+    fn a_vector_far_from_all_others_does_not_spoil_their_values() {
+        let kernel = Kernel::gaussian(0.5);
+        let z = Matrix::from_fn(12, 2, |i, j| if i == 3 { 1e12 } else { ((i * 5 + j) as f64).cos() });
+        assert!(InRegisters::<f64>::new(0.5, z.values(), &[0.0; 2]).is_none());
+        let values = crate::kernel::block::block(&kernel, &z.clone().into(), &z.clone().into());
+        for i in 0..12 {
+            assert!((0..12).all(|j| (values.at(i, j) - kernel.eval(z.row(i), z.row(j))).abs() < 1e-3), "{i} {:?}", values.row(i));
+        }
+    }
+
     #[test]
     fn parts_of_the_vectors_are_those_of_the_whole_in_both_precisions() {
         let z = Matrix::from_fn(900, 3, |i, j| ((i * 5 + j) as f64).cos());

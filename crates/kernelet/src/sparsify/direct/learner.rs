@@ -308,6 +308,50 @@ mod tests {
     }
 
     #[test]
+    fn an_outlier_of_a_million_million_gives_a_finite_machine_or_words() {
+        let kernel = Kernel::gaussian(0.5);
+        let fisher = Fisher { kernel: kernel.clone(), lambda: 0.01, ..Fisher::default() };
+        let tasks = [
+            DirectTask::Fisher { fisher: fisher.clone(), margin: None },
+            DirectTask::Fisher { fisher, margin: Some(1.0) },
+            DirectTask::Logistic(Logistic { kernel: kernel.clone(), ..Logistic::default() }),
+            DirectTask::OneClass(OneClass { kernel: kernel.clone(), nu: 0.1, ..OneClass::default() }),
+            DirectTask::Pca(Pca { kernel: kernel.clone(), components: Components::Count(2), ..Pca::default() }),
+            DirectTask::Svr(Svr { kernel, c: 10.0, ..Svr::default() }),
+            ridge(0.01),
+        ];
+        let far = |points: &crate::data::Points| {
+            let mut points = points.to_dense();
+            points.row_mut(7).fill(1e12);
+            points
+        };
+        let (classes, numbers) = (banana(120, 1), waves(120, 1));
+        let mut target = numbers.values().unwrap().clone();
+        target.row_mut(9)[0] = 1e12;
+        let outliers = [
+            Dataset { points: far(&classes.points).into(), ..classes },
+            Dataset { points: far(&numbers.points).into(), ..numbers.clone() },
+            Dataset { target: Target::Values(target), ..numbers },
+        ];
+        let mut learned = 0;
+        for task in &tasks {
+            for data in &outliers {
+                let search = Search { vectors: 6, iterations: 15, ..Search::default() };
+                match (DirectLearner { task: task.clone(), search }).learn(data, &Watch::none()) {
+                    Ok(fit) => {
+                        let outputs = fit.machine.outputs_for(&data.points).unwrap();
+                        assert!(outputs.values().iter().all(|f| f.is_finite()), "{}", task.twin().name());
+                        learned += 1;
+                    }
+                    Err(error) => assert!(error.to_string().len() > 20, "{error}"),
+                }
+            }
+        }
+        // Classes, numbers and neither: each learner has at least the sets that are for it.
+        assert!(learned >= 3 + 2 * 3 + 2 * 2, "{learned}");
+    }
+
+    #[test]
     fn vectors_that_move_beat_those_that_do_not_and_grow_from_size_to_size() {
         let (train, test) = (waves(500, 1), waves(500, 2));
         let search = Search { vectors: 24, growth: Growth::Doubling, iterations: 60, ..Search::default() };

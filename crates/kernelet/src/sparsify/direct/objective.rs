@@ -35,6 +35,9 @@ const ROWS: usize = 256;
 const SAMPLED: usize = 64;
 const ROUGHEST: f64 = 1e-5;
 
+/// The part of the mean that is added to the stiffness of every vector.
+const SOFTEST: f64 = 0.3;
+
 /// A learner on its rows, as a function of the vectors.
 pub(crate) struct Objective<'a> {
     pub kernel: &'a Kernel,
@@ -51,7 +54,13 @@ pub(crate) struct Objective<'a> {
 
 impl Objective<'_> {
     /// W and its gradient in Z. Not finite where Z is not, or its kernel matrix cannot be factored: a line search then takes a shorter step.
+    #[cfg(test)]
     pub fn evaluate(&mut self, z: &Matrix, gradient: &mut [f64]) -> f64 {
+        self.evaluate_stiff(z, gradient, &mut vec![])
+    }
+
+    /// The same with the stiffness of each number of Z, see [`stiffness`].
+    pub fn evaluate_stiff(&mut self, z: &Matrix, gradient: &mut [f64], stiff: &mut Vec<f64>) -> f64 {
         gradient.fill(0.0);
         let finite = z.values().iter().all(|v| v.is_finite());
         let Some(frame) = finite.then(|| self.frame(z)).and_then(Result::ok) else { return f64::NAN };
@@ -59,6 +68,7 @@ impl Objective<'_> {
         let coordinates = self.coordinates(&frame, self.single);
         let solution = self.inner.solve(&coordinates, self.watch);
         self.add_gradient(z, &coordinates, &frame, &solution, gradient);
+        *stiff = stiffness(&frame.coefficients(&solution.weights), &solution.norms, z.cols());
         self.room = coordinates.into_room();
         solution.value
     }
@@ -159,6 +169,19 @@ impl Objective<'_> {
             other => other.to_dense(),
         }
     }
+}
+
+/// How stiff each vector is, once for each of its `dim` numbers: outputs move by its coefficients times its own movement, so the second derivatives of
+/// W go with their squares, with the squared norms' weights where outputs differ in them. Vectors with small coefficients are given part of the
+/// mean, or a step would send them away. Empty where nothing is to be told apart.
+fn stiffness(coefficients: &Matrix, norms: &[f64], dim: usize) -> Vec<f64> {
+    let of = |row: &[f64]| row.iter().zip(norms).map(|(b, norm)| norm.abs() * b * b).sum::<f64>();
+    let each: Vec<f64> = coefficients.iter().map(of).collect();
+    let least = SOFTEST * each.iter().sum::<f64>() / each.len().max(1) as f64;
+    if !least.is_normal() {
+        return vec![];
+    }
+    each.iter().flat_map(|s| std::iter::repeat_n(s + least, dim)).collect()
 }
 
 /// How much single precision moves the coordinates of a few rows, as a part of their size.
@@ -268,6 +291,17 @@ mod tests {
             check_gradient(&kernel, &two, Loss::Hinge, 1e-4);
         }
         check_gradient(&Kernel::gaussian(0.05), &three, Loss::SquaredHinge, 1e-7);
+    }
+
+    #[test]
+    fn stiffness_goes_with_the_squares_of_coefficients_and_is_left_out_where_there_are_none() {
+        let coefficients = Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 3.0, -1.0], 3, 2).unwrap();
+        let stiff = stiffness(&coefficients, &[2.0, 4.0], 2);
+        let least = SOFTEST * 8.0; // The mean of 2, 0 and 22 is 8.
+        let want = [2.0 + least, 2.0 + least, least, least, 22.0 + least, 22.0 + least];
+        assert!(stiff.iter().zip(want).all(|(s, w)| (s - w).abs() < 1e-12), "{stiff:?}");
+        assert!(stiffness(&Matrix::zeros(3, 2), &[1.0, 1.0], 2).is_empty());
+        assert!(stiffness(&coefficients, &[f64::NAN, 1.0], 2).is_empty());
     }
 
     #[test]
