@@ -4,6 +4,7 @@
 mod arrays;
 mod bad_data;
 mod bad_models;
+mod baselines;
 mod basis;
 mod compress;
 mod construct;
