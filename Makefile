@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-python wheel lint demo check-targets bench bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
+.PHONY: help test test-rust test-python wheel lint demo check-targets bench bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -91,6 +91,12 @@ bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; 
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/direct.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
+
+bench-direct-ridge: ## ridge regression with vectors found with it beside bases chosen before; DATA=DIR has the sets
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn
+	target/peers-venv/bin/python benches/peers/direct_ridge.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
 
 bench-export: ## time, size and agreement of exported machines, and the ONNX graph beside skl2onnx's SVM node
 	cargo build --release -p kernelet-cli
