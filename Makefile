@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-browser test-python wheel lint demo check-targets bench bench-compress bench-direct bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
+.PHONY: help test test-rust test-browser test-python wheel lint demo check-targets bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,12 @@ bench-compress: ## compression by auto beside random vectors with a refit; DATA=
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn
 	target/peers-venv/bin/python benches/peers/compress.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS))
+
+bench-direct-ridge: ## ridge regression with vectors found with it beside bases chosen before; DATA=DIR has the sets
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn
+	target/peers-venv/bin/python benches/peers/direct_ridge.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
 
 bench-export: ## time, size and agreement of exported machines, and the ONNX graph beside skl2onnx's SVM node
 	cargo build --release -p kernelet-cli

@@ -7,7 +7,7 @@ use kernelet::{
     data::Dataset,
     learn::{BestSize, Fit, FrameLearner, Learner, Multiclass, OnBasis, Shrink},
     sparsify::{
-        BasisBudget, BasisMethod,
+        Baseline, BasisBudget, BasisMethod,
         select::{FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
     },
 };
@@ -24,7 +24,7 @@ use crate::{
 pub struct Method {
     /// The name on the command line.
     pub name: &'static str,
-    /// None for direct training, which needs no basis.
+    /// None for direct training and the papers' baselines, which choose no basis.
     make: Option<fn(u64) -> Box<dyn BasisMethod>>,
 }
 
@@ -41,6 +41,11 @@ pub const METHODS: &[Method] = &[
     Method { name: "rpcholesky", make: Some(|seed| Box::new(RpCholesky { seed, ..RpCholesky::default() })) },
     Method { name: "kmeans", make: Some(|seed| Box::new(KMeans { seed, ..KMeans::default() })) },
     Method { name: "random", make: Some(|seed| Box::new(RandomBasis { seed })) },
+    Method { name: "rs", make: None },
+    Method { name: "mrs", make: None },
+    Method { name: "rsvm", make: None },
+    Method { name: "mrsvm", make: None },
+    Method { name: "rvm-margin", make: None },
     Method { name: fisher_pursuit::NAME, make: Some(|seed| Box::new(FisherPursuit { seed, ..FisherPursuit::default() })) },
 ];
 
@@ -49,7 +54,8 @@ pub const METHODS: &[Method] = &[
 #[command(next_help_heading = "Basis: train a small machine at once")]
 pub struct Flags {
     /// How few vectors are found: with the machine, which --vectors alone means (margin for svc; ridge, svr, fisher, logistic, one-class, pca for the learners of these names); or on a basis chosen before:
-    /// greedy-basis, rpcholesky, kmeans or random, with --vectors, --max-error or both; fisher-pursuit, by the classes, for fisher.
+    /// greedy-basis, rpcholesky, kmeans or random, with --vectors, --max-error or both; fisher-pursuit, by the classes, for fisher; or, for svc, as the machines that papers compare with:
+    /// rs, mrs (new vectors near the full machine), rsvm, mrsvm (random rows), rvm-margin (relevance vectors).
     #[arg(long, value_name = "NAME", value_parser = by_name())]
     pub method: Option<&'static Method>,
     /// The number of vectors, whatever the number of classes.
@@ -78,6 +84,9 @@ impl Flags {
         let names: Vec<&str> = METHODS.iter().filter(|method| method.make.is_some()).map(|method| method.name).collect();
         if let (Some(flag), false) = (self.pursuit.given(), self.is_pursuit()) {
             return Err(Failure::usage(format!("--{flag} goes with --method {}", fisher_pursuit::NAME)));
+        }
+        if let Some(baseline) = self.baseline() {
+            return self.check_baseline(baseline, learner);
         }
         if self.is_direct(learner) {
             return self.check_direct(learner);
@@ -115,8 +124,31 @@ impl Flags {
     /// True when the vectors are to be found with the machine: by name, or because there is a budget and no other method.
     pub fn is_direct(&self, learner: &str) -> bool {
         match self.method {
-            Some(method) => method.make.is_none(),
+            Some(method) => method.make.is_none() && self.baseline().is_none(),
             None => self.vectors.is_some() && direct::method_of(learner).is_some(),
+        }
+    }
+
+    /// The baseline of a paper that the flags name.
+    pub fn baseline(&self) -> Option<Baseline> {
+        self.method.and_then(|method| Baseline::named(method.name))
+    }
+
+    fn check_baseline(&self, baseline: Baseline, learner: &str) -> Result<()> {
+        let name = baseline.name();
+        if learner != "svc" {
+            return Err(Failure::usage(format!("--method {name} goes with svc, not with {learner}")));
+        }
+        let useless = [("max-error", self.max_error.is_some()), ("shrink", self.shrink.is_some())];
+        if let Some((flag, _)) = useless.into_iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(format!("--{flag} goes with a basis, which {name} does not choose")));
+        }
+        match (baseline, self.vectors) {
+            (Baseline::RvmMargin, Some(_)) => {
+                Err(Failure::usage("rvm-margin has the vectors that the relevance vector machine finds; leave --vectors away"))
+            }
+            (Baseline::RvmMargin, None) | (_, Some(_)) => Ok(()),
+            (_, None) => Err(Failure::usage(format!("--method {name} needs --vectors"))),
         }
     }
 

@@ -173,6 +173,9 @@ impl Choice {
 
     /// The learner, on a basis where the settings have one.
     pub fn make(&self, kernel: Kernel, settings: &Settings) -> Box<dyn Learner> {
+        if let Some(baseline) = settings.basis.baseline() {
+            return Box::new(makers::baseline(baseline, kernel, settings));
+        }
         if let (true, Some(vectors)) = (settings.basis.is_direct(self.name), settings.basis.vectors) {
             return direct::learner(self.name, kernel, settings, vectors);
         }

@@ -3,6 +3,7 @@ use kernelet::{
     evaluate::Threshold,
     kernel::Kernel,
     learn::{Components, Fisher, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm, Svc, Svr},
+    sparsify::{Baseline, BaselineLearner, construct::Starts},
 };
 
 use crate::settings::Settings;
@@ -19,6 +20,12 @@ pub fn svc(kernel: Kernel, settings: &Settings) -> Svc {
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual
     }
+}
+
+/// A baseline of the papers with these settings.
+pub fn baseline(baseline: Baseline, kernel: Kernel, settings: &Settings) -> BaselineLearner {
+    let vectors = settings.basis.vectors.unwrap_or(0);
+    BaselineLearner { baseline, svc: svc(kernel, settings), vectors, starts: Starts::default().count, seed: settings.seed }
 }
 
 /// The learner of these settings.

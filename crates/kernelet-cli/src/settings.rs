@@ -33,7 +33,7 @@ pub struct Settings {
     /// Errors up to this cost nothing (svr) [default: 0.1].
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub epsilon: Option<f64>,
-    /// Penalty of large coefficients (ridge, fisher) [default: 1; fisher 0.001].
+    /// Penalty of large coefficients (ridge, fisher) [default: 1; fisher 0.001, with --vectors alone by cross-validation].
     #[arg(long, value_name = "L", allow_negative_numbers = true)]
     pub lambda: Option<f64>,
     /// What is learned: classification or regression (rvm) [default: classification].

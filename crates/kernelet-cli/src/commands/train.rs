@@ -82,6 +82,7 @@ Examples:
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --vectors 40
   kernelet train houses.csv -o small.model --learner ridge --lambda 0.01 --scale standard --vectors 40
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
+  kernelet train data.svm -o mrs.model --gamma 0.5 --c 10 --method mrs --vectors 40
   kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
@@ -136,6 +137,9 @@ impl Train {
         if self.path && (self.probability.is_some() || self.start.is_some()) {
             return Err(Failure::usage("--path goes neither with --probability nor with --start"));
         }
+        if direct.checkpoint.is_some() && self.learner.name == "fisher" && self.settings.lambda.is_none() {
+            return Err(Failure::usage("--checkpoint is for one run, but without --lambda cross-validation makes several"));
+        }
         if direct.checkpoint.is_some() && (self.tune || self.probability.is_some()) {
             return Err(Failure::usage("--checkpoint is for one run; --tune and --probability make several"));
         }
@@ -179,7 +183,23 @@ impl Train {
             true => kernel.clone(),
             false => kernel.clone().with_gamma(gamma_of(&scaled(how, data)?)?),
         };
-        Ok((choice.make(kernel, settings), vec![]))
+        let Some(lambda) = self.penalty_of_fisher(&kernel, data, how, session)? else { return Ok((choice.make(kernel, settings), vec![])) };
+        Ok((choice.make(kernel, &choice.with_cost(settings, lambda)), vec![]))
+    }
+
+    /// The penalty of a discriminant whose vectors are found with it, by cross-validation where it is not given: what is good for all rows as vectors is
+    /// far from good for few.
+    fn penalty_of_fisher(&self, kernel: &Kernel, data: &Dataset, how: &HowToScale, session: &Session) -> Result<Option<f64>> {
+        let (choice, settings) = (self.learner, &self.settings);
+        if choice.name != "fisher" || !settings.basis.is_direct(choice.name) || settings.lambda.is_some() {
+            return Ok(None);
+        }
+        let search = Search { choice, settings, kernel, fixed_gamma: kernel.gamma(), how, folds: self.folds() };
+        let hint = "say --lambda; without it cross-validation chooses the penalty";
+        let tried = search.run(data, &session.watch(), session).map_err(|failure| failure.hint(hint))?;
+        let best = tried.first().ok_or_else(|| Failure::failed("no penalty was tried"))?;
+        session.note(format!("lambda {:.3e} has the least error of {} tried in cross-validation", best.cost, tried.len()));
+        Ok(Some(best.cost))
     }
 
     fn trained(&self, fit: &Fit, data: &Dataset, train_error: Option<f64>, seconds: f64, tried: Vec<Candidate>) -> Trained {

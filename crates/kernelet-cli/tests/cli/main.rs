@@ -5,6 +5,7 @@ mod arrays;
 mod auto;
 mod bad_data;
 mod bad_models;
+mod baselines;
 mod basis;
 mod compress;
 mod construct;

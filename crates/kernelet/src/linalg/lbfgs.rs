@@ -82,9 +82,12 @@ impl Place {
     }
 }
 
+/// The value at a point; writes the gradient and how stiff each variable is.
+type Evaluate<'a> = dyn FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64 + 'a;
+
 /// The state of one run.
 struct Run<'a> {
-    evaluate: &'a mut dyn FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
+    evaluate: &'a mut Evaluate<'a>,
     evaluations: usize,
     pairs: VecDeque<Pair>,
 }

@@ -2,6 +2,7 @@
 //!
 //! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
+mod baseline;
 mod basis;
 mod blocks;
 mod budget;
@@ -25,6 +26,7 @@ mod threshold;
 #[cfg(test)]
 pub(crate) mod toy;
 
+pub use baseline::{Baseline, BaselineLearner};
 pub use basis::{Basis, BasisBudget, BasisMethod};
 pub use budget::Budget;
 pub use gram_points::GramPoints;
