@@ -89,7 +89,7 @@ impl Demo {
 /// The small machine, by whatever is best.
 fn compressed(full: &Machine, train: &Dataset, session: &Session) -> Result<Compressed> {
     let effort = Effort::Normal;
-    let known = Knowledge { rows: true, labels: false, keep_pairs: false, c: C, vectors: VECTORS, seed: session.seed };
+    let known = Knowledge { rows: train.len(), labels: false, keep_pairs: false, c: C, vectors: VECTORS, seed: session.seed };
     let ways = ways_for(full, known, effort);
     let goals = Goals { max_vectors: Some(VECTORS), ..Goals::default() };
     let task = Task { machine: full, data: Some(train), candidates: None };

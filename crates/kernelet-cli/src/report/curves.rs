@@ -148,7 +148,7 @@ impl Material<'_> {
 fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
     let (machine, effort) = (material.machine, Effort::Quick);
     let known = Knowledge {
-        rows: material.data.is_some(),
+        rows: material.data.map_or(0, |data| data.len().min(effort.most_rows())),
         labels: false,
         keep_pairs: false,
         c: machine.facts.c.unwrap_or(1.0),

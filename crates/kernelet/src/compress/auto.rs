@@ -66,6 +66,15 @@ impl Effort {
         }
     }
 
+    /// What a step of training may cost: rows times the square of the vectors times outputs.
+    fn most_training(self) -> f64 {
+        match self {
+            Effort::Quick => 2e9,
+            Effort::Normal => 2e10,
+            Effort::Thorough => f64::INFINITY,
+        }
+    }
+
     fn starts(self) -> usize {
         if self == Effort::Thorough { 3 } else { 1 }
     }
@@ -74,8 +83,8 @@ impl Effort {
 /// What there is to compress with.
 #[derive(Clone, Copy, Debug)]
 pub struct Knowledge {
-    /// Rows were given.
-    pub rows: bool,
+    /// Rows that were given and will be used; 0 for none.
+    pub rows: usize,
     /// Their labels are to be learned from.
     pub labels: bool,
     /// The outputs of a one-vs-one machine are to stay those of pairs.
@@ -91,21 +100,15 @@ pub struct Knowledge {
 /// Kernel values times features that making vectors one after another may look at, before it takes too long.
 const MOST_WORK: f64 = 3e7;
 
-/// Numbers that moving all vectors may look at in a step.
-const MOST_MOVING: f64 = 3e8;
-
 /// The ways to try.
 pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth();
     let trained = smooth && kernel.profile().definite();
     let size = machine.vectors() as f64 * known.vectors as f64;
-    let refit = if known.rows { Refit::Outputs } else { Refit::None };
+    let refit = if known.rows > 0 { Refit::Outputs } else { Refit::None };
     let votes = matches!(machine.decision, Decision::Votes { .. });
-    // Moving vectors for all pairs of many classes takes long; distillation needs one output a class.
-    let heavy = known.rows && votes && size * (machine.dim() + machine.outputs()) as f64 > MOST_MOVING;
-    let refined = smooth && !heavy;
-    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, refined)];
+    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth)];
     let search = Search { iterations: effort.steps(), starts: effort.starts(), seed: known.seed, ..Search::default() };
     let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
     let labels = known.labels && classes;
@@ -113,10 +116,11 @@ pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way>
         true => Steps::Margin(Margin { kernel: kernel.clone(), c: known.c, search: search.clone(), ..Margin::default() }),
         false => Steps::Distil(Distil { c: known.c, search: search.clone() }),
     };
-    if known.rows && trained && !(known.keep_pairs && votes) {
+    let outputs = if votes { machine.decision.labels().len() } else { machine.outputs() };
+    let training = known.rows as f64 * (known.vectors as f64).powi(2) * outputs as f64;
+    if known.rows > 0 && trained && !(known.keep_pairs && votes) && (labels || training < effort.most_training()) {
         let name = if labels { "margin" } else { "distil" };
-        let start = if refined { "pursuit + refine" } else { "pursuit" };
-        ways.push(Way { name: format!("{start} + {name}"), steps: taught(), from: Some(0), rival: true });
+        ways.push(Way { name: format!("pursuit + refine + {name}"), steps: taught(), from: Some(0), rival: true });
         if effort != Effort::Quick {
             ways.push(Way { name: name.into(), steps: taught(), from: None, rival: true });
         }
@@ -127,7 +131,7 @@ pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way>
         }
     }
     let work = size * (machine.dim() + machine.outputs() + 10) as f64;
-    if refined && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
+    if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
         ways.push(match kernel.profile().argument() {
             Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
@@ -151,7 +155,7 @@ mod tests {
 
     fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
         let machine = toy::machine(kernel, 30, 1);
-        let known = Knowledge { rows, labels, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
+        let known = Knowledge { rows: 40 * usize::from(rows), labels, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
         ways_for(&machine, known, effort).into_iter().map(|way| way.name).collect()
     }
 
@@ -165,6 +169,8 @@ mod tests {
         assert_eq!(names(gaussian(), true, false, Effort::Normal), all);
         let labels = ["pursuit + refine + outputs", "pursuit + refine + margin", "margin"];
         assert_eq!(names(gaussian(), true, true, Effort::Normal), labels);
+        let many = Knowledge { rows: 1_000_000, labels: false, keep_pairs: false, c: 1.0, vectors: 300, seed: 0 };
+        assert_eq!(ways_for(&toy::machine(gaussian(), 30, 1), many, Effort::Quick).len(), 1, "training on so many rows takes long");
         let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
         assert_eq!(names(polynomial, false, false, Effort::Thorough), ["pursuit + refine", "gradient + refine"]);
         let corner = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();

@@ -7,7 +7,9 @@ mod auto;
 mod goals;
 mod judge;
 mod recalibrate;
+mod run;
 mod search;
+mod sizes;
 mod way;
 
 pub use auto::{Effort, Knowledge, ways_for};

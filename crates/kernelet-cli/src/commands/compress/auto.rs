@@ -20,6 +20,9 @@ use crate::{
     session::Session,
 };
 
+/// Vectors that are expected where no size is asked for, at most.
+const USUAL: usize = 200;
+
 impl Compress {
     /// Tries the ways there are and keeps the best.
     pub(super) fn run_auto(&self, machine: Machine, kind: Kind, rows: Rows, session: &Session) -> Result<()> {
@@ -47,11 +50,11 @@ impl Compress {
         let goals = self.goals.goals();
         let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
         let known = Knowledge {
-            rows: data.is_some() && !by_residual,
+            rows: data.filter(|_| !by_residual).map_or(0, |data| data.len().min(self.effort.most_rows())),
             labels: self.labels,
             keep_pairs: self.layout == LayoutFlag::Pairs,
             c: c.or(machine.facts.c).unwrap_or(1.0),
-            vectors: goals.most_vectors(machine)?,
+            vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
             seed,
         };
         let ways = ways_for(machine, known, self.effort);
