@@ -9,7 +9,7 @@ use std::{
 use clap::Args;
 use kernelet::{
     Error,
-    compress::{Compressed, Compression, Effort, Goals, Knowledge, ways_for},
+    compress::{Auto, Compressed, Goals},
     data::{Dataset, Points, Target, digits_split},
     evaluate,
     kernel::Kernel,
@@ -88,13 +88,9 @@ impl Demo {
 
 /// The small machine, by whatever is best.
 fn compressed(full: &Machine, train: &Dataset, session: &Session) -> Result<Compressed> {
-    let effort = Effort::Normal;
-    let known = Knowledge { rows: train.len(), labels: false, keep_pairs: false, c: C, vectors: VECTORS, seed: session.seed };
-    let ways = ways_for(full, known, effort);
+    let auto = Auto { c: Some(C), seed: session.seed, ..Auto::default() };
     let goals = Goals { max_vectors: Some(VECTORS), ..Goals::default() };
-    let task = Task { machine: full, data: Some(train), candidates: None };
-    let (metric, curve, most_rows, seed) = (None, false, effort.most_rows(), session.seed);
-    Ok(Compression { task, ways: &ways, goals: &goals, metric, curve, most_rows, seed }.run(&session.watch())?)
+    Ok(auto.run(Task { machine: full, data: Some(train), candidates: None }, &goals, &session.watch())?)
 }
 
 /// Microseconds for a row in the loop that everybody writes first: every vector's kernel value by itself, then its coefficients.

@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Compression, Effort, Figures, Goals, Knowledge, ways_for},
+    compress::{Auto, Effort, Figures, Goals},
     data::Dataset,
     kernel::Kernel,
     machine::Machine,
@@ -146,20 +146,10 @@ impl Material<'_> {
 
 /// The best machine of doubling sizes, with little effort for each.
 fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
-    let (machine, effort) = (material.machine, Effort::Quick);
-    let known = Knowledge {
-        rows: material.data.map_or(0, |data| data.len().min(effort.most_rows())),
-        labels: false,
-        keep_pairs: false,
-        c: machine.facts.c.unwrap_or(1.0),
-        vectors: material.largest(),
-        seed: session.seed,
-    };
-    let ways = ways_for(machine, known, effort);
+    let auto = Auto { effort: Effort::Quick, curve: true, seed: session.seed, ..Auto::default() };
     let goals = Goals { max_vectors: Some(material.largest()), ..Goals::default() };
-    let task = Task { machine, data: material.data, candidates: None };
-    let (metric, most_rows, seed) = (None, effort.most_rows(), session.seed);
-    let found = Compression { task, ways: &ways, goals: &goals, metric, curve: true, most_rows, seed }.run(&session.watch())?;
+    let task = Task { machine: material.machine, data: material.data, candidates: None };
+    let found = auto.run(task, &goals, &session.watch())?;
     let step = |(machine, figures): (Machine, Figures)| Step { machine, residual: figures.residual };
     let mut steps: Vec<Step> = found.path.into_iter().map(step).collect();
     // The largest was trained on with all rows.

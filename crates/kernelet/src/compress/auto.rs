@@ -7,16 +7,23 @@
 //! | labels that are to be used | direct training on them, from the vectors of pursuit and from its own |
 //!
 //! Kernels with a corner have vectors chosen, never moved.
-use super::way::{Steps, Way};
+use super::{
+    goals::Goals,
+    judge::Metric,
+    search::{Compressed, Compression},
+    way::{Steps, Way},
+};
 use crate::{
+    Result,
     kernel::Argument,
     machine::{Decision, Machine},
     sparsify::{
-        Refit, Sparsifier,
+        Refit, Sparsifier, Task,
         construct::{FixedPoint, Gradient, Refinement, Starts},
         direct::{Distil, Margin, Search},
         select::Pursuit,
     },
+    watch::Watch,
 };
 
 /// How much time may be spent.
@@ -80,9 +87,51 @@ impl Effort {
     }
 }
 
+/// Vectors that are expected where no size is asked for, at most.
+const USUAL: usize = 200;
+
+/// Compression by whatever is best.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Auto {
+    /// How much time may be spent.
+    pub effort: Effort,
+    /// The labels of the rows are to be learned from, not the machine's outputs.
+    pub labels: bool,
+    /// The outputs of a one-vs-one machine are to stay those of pairs.
+    pub keep_pairs: bool,
+    /// The cost of an error; none for that of the machine.
+    pub c: Option<f64>,
+    /// What loss means; none for the usual.
+    pub metric: Option<Metric>,
+    /// Whether sizes on the way are wanted where the size is given.
+    pub curve: bool,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+}
+
+impl Auto {
+    /// The smallest machine that meets the goals, or the best of the size that is asked for.
+    pub fn run(&self, task: Task, goals: &Goals, watch: &Watch) -> Result<Compressed> {
+        let (machine, most_rows) = (task.machine, self.effort.most_rows());
+        // Where the distance of the weight vectors alone counts, rows are of no use.
+        let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
+        let known = Knowledge {
+            rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
+            labels: self.labels,
+            keep_pairs: self.keep_pairs,
+            c: self.c.or(machine.facts.c).unwrap_or(1.0),
+            vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
+            seed: self.seed,
+        };
+        let ways = ways_for(machine, known, self.effort);
+        let (metric, curve, seed) = (self.metric, self.curve, self.seed);
+        Compression { task, ways: &ways, goals, metric, curve, most_rows, seed }.run(watch)
+    }
+}
+
 /// What there is to compress with.
 #[derive(Clone, Copy, Debug)]
-pub struct Knowledge {
+pub(super) struct Knowledge {
     /// Rows that were given and will be used; 0 for none.
     pub rows: usize,
     /// Their labels are to be learned from.
@@ -101,7 +150,7 @@ pub struct Knowledge {
 const MOST_WORK: f64 = 3e7;
 
 /// The ways to try.
-pub fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
+pub(super) fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth();
     let trained = smooth && kernel.profile().definite();

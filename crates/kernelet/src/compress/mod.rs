@@ -1,7 +1,7 @@
 //! How small may a machine be, and which way leads there?
 //!
 //! A [`Way`] makes a machine of a given size; a [`Judge`] says how good it is on rows that it was not made from; [`Goals`] say how small and how good
-//! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`ways_for`] chooses the ways
+//! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the ways
 //! by kernel, data and [`Effort`].
 mod auto;
 mod goals;
@@ -12,7 +12,7 @@ mod search;
 mod sizes;
 mod way;
 
-pub use auto::{Effort, Knowledge, ways_for};
+pub use auto::{Auto, Effort};
 pub use goals::Goals;
 pub use judge::{Figures, Judge, Metric, Parts};
 pub use search::{Attempt, Compressed, Compression};

@@ -165,7 +165,7 @@ impl Compression<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Effort, Knowledge, ways_for};
+    use super::super::auto::{Effort, Knowledge, ways_for};
     use super::*;
     use crate::{
         data::{Target, banana},

@@ -2,7 +2,7 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Compressed, Compression, Effort, Knowledge, ways_for},
+    compress::{Auto, Compressed, Effort},
     data::{Dataset, Target},
     machine::Machine,
     model::{self, Kind},
@@ -19,9 +19,6 @@ use crate::{
     layout::count,
     session::Session,
 };
-
-/// Vectors that are expected where no size is asked for, at most.
-const USUAL: usize = 200;
 
 impl Compress {
     /// Tries the ways there are and keeps the best.
@@ -47,20 +44,16 @@ impl Compress {
     /// The best machine that is found for a machine and rows; `c` where it is known better than by the machine's facts.
     pub(crate) fn found(&self, machine: &Machine, data: Option<&Dataset>, c: Option<f64>, seed: u64, watch: &Watch) -> Result<Compressed> {
         self.check_labels(data)?;
-        let goals = self.goals.goals();
-        let by_residual = goals.max_residual.is_some() && !goals.needs_rows();
-        let known = Knowledge {
-            rows: data.filter(|_| !by_residual).map_or(0, |data| data.len().min(self.effort.most_rows())),
+        let auto = Auto {
+            effort: self.effort,
             labels: self.labels,
             keep_pairs: self.layout == LayoutFlag::Pairs,
-            c: c.or(machine.facts.c).unwrap_or(1.0),
-            vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
+            c,
+            metric: self.goals.metric,
+            curve: self.path,
             seed,
         };
-        let ways = ways_for(machine, known, self.effort);
-        let task = Task { machine, data, candidates: None };
-        let (metric, curve, most_rows) = (self.goals.metric, self.path, self.effort.most_rows());
-        Ok(Compression { task, ways: &ways, goals: &goals, metric, curve, most_rows, seed }.run(watch)?)
+        Ok(auto.run(Task { machine, data, candidates: None }, &self.goals.goals(), watch)?)
     }
 
     fn check_labels(&self, data: Option<&Dataset>) -> Result<()> {
