@@ -75,20 +75,24 @@ impl LearnerFlags {
         let flags = LearnerFlags::try_parse_from(flags).map_err(|error| error.to_string())?;
         Ok(LearnerFlags { settings: flags.settings.seeded(flags.seed), ..flags })
     }
+
+    /// The learner, checked.
+    fn make(&self) -> Result<Box<dyn Learner>, String> {
+        let made = || {
+            self.learner.check(&self.settings)?;
+            let learner = self.learner.make(self.kernel.of_flags()?, &self.settings);
+            learner.check()?;
+            Ok(learner)
+        };
+        made().map_err(|failure: failure::Failure| failure.sentence())
+    }
 }
 
 /// The learner that flags of `train` describe, as the program would make it, and whether sizes on the way are to be told: they are where
 /// `--path` asks for them or they cost nothing. `--gamma` must be a number.
 pub fn learner(flags: &[String]) -> Result<(Box<dyn Learner>, bool), String> {
-    let LearnerFlags { learner, kernel, settings, path, .. } = LearnerFlags::read(flags)?;
-    let name = learner.name;
-    let made = || {
-        learner.check(&settings)?;
-        let learner = learner.make(kernel.of_flags()?, &settings);
-        learner.check()?;
-        Ok((learner, path || settings.basis.is_direct(name)))
-    };
-    made().map_err(|failure: failure::Failure| failure.sentence())
+    let flags = LearnerFlags::read(flags)?;
+    Ok((flags.make()?, flags.path || flags.settings.basis.is_direct(flags.learner.name)))
 }
 
 /// The kernel, the basis method and its budget that flags of `train` describe.

@@ -67,14 +67,25 @@ pub struct Size {
 
 /// Makes a machine smaller as flags of `compress` say; `data` are rows it was trained on, or like them. A sentence where that cannot be.
 pub fn compress(flags: &[String], machine: &Machine, data: Option<Dataset>, watch: &Watch) -> std::result::Result<Smaller, String> {
-    // Where files would be named, there are machines and rows.
-    let files = ["machine", "--output=smaller"].into_iter().chain(data.as_ref().map(|_| "--data=rows"));
-    let flags = files.map(String::from).chain(flags.iter().cloned());
-    let Flags { seed, compress } = Flags::try_parse_from(flags).map_err(|error| error.to_string())?;
+    let Flags { seed, compress } = read(flags, data.is_some())?;
     let work = Work { flags: compress, watch };
     let mut small = work.run(seed, machine, data).map_err(|failure| failure.sentence())?;
     small.machine.facts.path = Some(path_facts(&small, machine.vectors()));
     Ok(small)
+}
+
+/// Refuses flags of `compress` that cannot be used, where there are rows.
+pub fn check(flags: &[String]) -> std::result::Result<(), String> {
+    let Flags { seed, compress } = read(flags, true)?;
+    let checked = compress.check_flags().and_then(|()| compress.method().make(&compress.settings, seed).map(drop));
+    checked.map_err(|failure| failure.sentence())
+}
+
+/// Reads the flags. Where files would be named, there are machines and rows.
+fn read(flags: &[String], rows: bool) -> std::result::Result<Flags, String> {
+    let files = ["machine", "--output=smaller"].into_iter().chain(rows.then_some("--data=rows"));
+    let flags = files.map(String::from).chain(flags.iter().cloned());
+    Flags::try_parse_from(flags).map_err(|error| error.to_string())
 }
 
 /// The sizes, to be kept in the model for its report.

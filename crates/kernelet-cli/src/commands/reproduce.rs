@@ -10,10 +10,11 @@ use kernelet::{Error, model::write_atomically};
 use serde::Serialize;
 
 use crate::{
-    experiment::{self, Experiment, Made, Outcome},
+    experiment::{self, Experiment, Made, Outcome, Way},
     failure::{Failure, Result},
     files,
-    layout::{lines, seconds},
+    layout::{counted, lines, seconds},
+    report::checksum,
     session::{Answer, Session},
 };
 
@@ -32,7 +33,7 @@ pub struct Reproduce {
     /// Splits of each set [default: as the experiment says].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub splits: Option<u16>,
-    /// Also write NAME.md and NAME.csv here.
+    /// Also write NAME.md, NAME.csv and pictures here; what is done is kept in NAME.jsonl, and an interrupted run goes on from there.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -53,14 +54,14 @@ impl Reproduce {
             return session.answer(&Listed::new(experiment::built_in()?));
         }
         let (chosen, mut skipped) = self.choose()?;
-        for path in chosen.iter().flat_map(|experiment| self.files(experiment)) {
-            files::check_output(&path, &[])?;
+        if let Some(directory) = &self.output {
+            let all = chosen.iter().flat_map(names).map(|name| directory.join(name));
+            all.into_iter().try_for_each(|path| files::check_output(&path, &[]))?;
         }
         let clock = Instant::now();
-        let made = Made { command: command(), version: env!("CARGO_PKG_VERSION") };
         let (mut experiments, mut files) = (vec![], vec![]);
         for experiment in &chosen {
-            match self.run_one(experiment, &made, session) {
+            match self.run_one(experiment, &mut files, session) {
                 Ok(outcome) => experiments.push(outcome),
                 Err(Failure::Cancelled) if !experiments.is_empty() => {
                     session.note("interrupted; the experiments done so far are kept");
@@ -68,21 +69,47 @@ impl Reproduce {
                     skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "interrupted".into() }));
                     break;
                 }
+                Err(Failure::Cancelled) if self.output.is_some() => {
+                    session.note("interrupted; the cells done so far are kept, and the same command goes on from there");
+                    return Err(Failure::Cancelled);
+                }
                 Err(failure) => return Err(failure),
             }
-            files.extend(self.files(experiment).iter().map(|path| path.display().to_string()));
         }
         let seconds = clock.elapsed().as_secs_f64();
-        session.answer(&Reproduced { command: made.command, version: made.version, experiments, skipped, files, seconds })
+        let version = env!("CARGO_PKG_VERSION");
+        session.answer(&Reproduced { command: command(), version, experiments, skipped, files, seconds })
     }
 
-    fn run_one(&self, experiment: &Experiment, made: &Made, session: &Session) -> Result<Outcome> {
-        let outcome = experiment::run(experiment, self.directory(), self.splits.map(usize::from), session)?;
-        if let [page, cells] = &self.files(experiment)[..] {
-            write_atomically(page, |writer| writer.write_all(experiment::markdown(&outcome, made).as_bytes()))?;
-            write_atomically(cells, |writer| writer.write_all(experiment::csv(&outcome, made).as_bytes()))?;
-        }
+    fn run_one(&self, experiment: &Experiment, files: &mut Vec<String>, session: &Session) -> Result<Outcome> {
+        let clock = Instant::now();
+        let way = Way { directory: self.directory(), output: self.output.as_deref(), splits: self.splits.map(usize::from) };
+        let outcome = experiment::run(experiment, &way, session)?;
+        let Some(directory) = &self.output else { return Ok(outcome) };
+        let mut write = |name: &str, text: &str| -> Result<()> {
+            let path = directory.join(name);
+            write_atomically(&path, |writer| writer.write_all(text.as_bytes()))?;
+            files.push(path.display().to_string());
+            Ok(())
+        };
+        let charts = experiment.charts(&outcome);
+        let pictures = charts.iter().map(|(name, _)| name.clone()).chain(experiment.pictures()).collect();
+        let made = Made { pictures, ..self.made(experiment, clock.elapsed().as_secs_f64()) };
+        let [page, cells] = names(experiment);
+        write(&page, &experiment::markdown(&outcome, &made))?;
+        write(&cells, &experiment::csv(&outcome, &made))?;
+        charts.iter().try_for_each(|(name, svg)| write(name, svg))?;
+        files.extend(experiment.pictures().iter().map(|name| directory.join(name).display().to_string()));
         Ok(outcome)
+    }
+
+    /// How an outcome was made. The directories of this machine are nobody's business.
+    fn made(&self, experiment: &Experiment, seconds: f64) -> Made {
+        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let data = experiment.files(self.directory()).into_iter().filter_map(|path| Some((name(&path), checksum::of_file(&path)?)));
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let machine = format!("{}, {}", counted(cores, "core"), counted(rayon::current_num_threads(), "thread"));
+        Made { command: command(), version: env!("CARGO_PKG_VERSION"), data: data.collect(), machine, seconds, pictures: vec![] }
     }
 
     /// The experiments to run. Of all, those that lack data are skipped; a single one that lacks data is an error.
@@ -133,12 +160,11 @@ impl Reproduce {
     fn directory(&self) -> &Path {
         self.data_dir.as_deref().unwrap_or(Path::new("."))
     }
+}
 
-    /// The page and the cells that are written for an experiment.
-    fn files(&self, experiment: &Experiment) -> Vec<PathBuf> {
-        let Some(directory) = &self.output else { return vec![] };
-        ["md", "csv"].map(|extension| directory.join(format!("{}.{extension}", experiment.name))).to_vec()
-    }
+/// The page and the cells that are written for an experiment.
+fn names(experiment: &Experiment) -> [String; 2] {
+    ["md", "csv"].map(|extension| format!("{}.{extension}", experiment.name))
 }
 
 /// A hint that names the built-in experiments that can run.

@@ -1,23 +1,32 @@
 //! The experiments that are built in, and those in files of the user.
 use std::path::{Path, PathBuf};
 
-use super::description::Description;
+use super::{Outcome, description::Description, picture::plain};
 use crate::failure::{Failure, Result};
 
 /// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
 const BUILT_IN: &[(&str, &str)] = &[
     ("basis-choice", include_str!("../../../../experiments/basis-choice.toml")),
-    ("diethe2015-figure1", include_str!("../../../../experiments/diethe2015-figure1.toml")),
+    ("diethe2015-figures-1-4", include_str!("../../../../experiments/diethe2015-figures-1-4.toml")),
     ("diethe2015-generated", include_str!("../../../../experiments/diethe2015-generated.toml")),
-    ("franc2003-table1-approx", include_str!("../../../../experiments/franc2003-table1-approx.toml")),
-    ("franc2003-table1-kfld", include_str!("../../../../experiments/franc2003-table1-kfld.toml")),
-    ("franc2003-table1-svm", include_str!("../../../../experiments/franc2003-table1-svm.toml")),
+    ("diethe2015-stages", include_str!("../../../../experiments/diethe2015-stages.toml")),
+    ("franc2003-figure1", include_str!("../../../../experiments/franc2003-figure1.toml")),
+    ("franc2003-table1", include_str!("../../../../experiments/franc2003-table1.toml")),
+    ("franc2003-table2", include_str!("../../../../experiments/franc2003-table2.toml")),
     ("generated-svm", include_str!("../../../../experiments/generated-svm.toml")),
     ("ida-svm", include_str!("../../../../experiments/ida-svm.toml")),
-    ("wu2006-table1-rvm", include_str!("../../../../experiments/wu2006-table1-rvm.toml")),
-    ("wu2006-table1-slmc", include_str!("../../../../experiments/wu2006-table1-slmc.toml")),
-    ("wu2006-table1-svm", include_str!("../../../../experiments/wu2006-table1-svm.toml")),
-    ("wu2006-table3-skfd", include_str!("../../../../experiments/wu2006-table3-skfd.toml")),
+    ("schoelkopf1998-polynomial", include_str!("../../../../experiments/schoelkopf1998-polynomial.toml")),
+    ("schoelkopf1998-table1", include_str!("../../../../experiments/schoelkopf1998-table1.toml")),
+    ("shared-vectors", include_str!("../../../../experiments/shared-vectors.toml")),
+    ("shared-vectors-mnist", include_str!("../../../../experiments/shared-vectors-mnist.toml")),
+    ("weston2004-figure1", include_str!("../../../../experiments/weston2004-figure1.toml")),
+    ("weston2004-figure2", include_str!("../../../../experiments/weston2004-figure2.toml")),
+    ("weston2004-figure4", include_str!("../../../../experiments/weston2004-figure4.toml")),
+    ("weston2004-figure5", include_str!("../../../../experiments/weston2004-figure5.toml")),
+    ("weston2004-outputs", include_str!("../../../../experiments/weston2004-outputs.toml")),
+    ("wu2006-figure1", include_str!("../../../../experiments/wu2006-figure1.toml")),
+    ("wu2006-table3", include_str!("../../../../experiments/wu2006-table3.toml")),
+    ("wu2006-tables-1-2", include_str!("../../../../experiments/wu2006-tables-1-2.toml")),
     ("wu2006-usps", include_str!("../../../../experiments/wu2006-usps.toml")),
 ];
 
@@ -36,10 +45,30 @@ impl Experiment {
         Ok(Experiment { name: name.into(), description })
     }
 
-    /// The files that are needed from `directory` and are not there.
-    pub fn missing(&self, directory: &Path) -> Vec<PathBuf> {
+    /// The files that are needed from `directory`, each once.
+    pub fn files(&self, directory: &Path) -> Vec<PathBuf> {
         let read = self.description.sets.iter().filter(|set| set.generator.is_none());
-        read.map(|set| set.path(directory)).filter(|path| !path.is_file()).collect()
+        let mut files: Vec<PathBuf> = read.map(|set| set.path(directory)).collect();
+        files.sort();
+        files.dedup();
+        files
+    }
+
+    /// Those of them that are not there.
+    pub fn missing(&self, directory: &Path) -> Vec<PathBuf> {
+        self.files(directory).into_iter().filter(|path| !path.is_file()).collect()
+    }
+
+    /// The pictures of an outcome, by the name of their file.
+    pub fn charts(&self, outcome: &Outcome) -> Vec<(String, String)> {
+        let drawn = self.description.figures.iter().flat_map(|figure| figure.draw(outcome));
+        drawn.map(|(name, svg)| (format!("{}-{}.svg", self.name, plain(&name)), svg)).collect()
+    }
+
+    /// The files of the pictures of machines.
+    pub fn pictures(&self) -> Vec<String> {
+        let Description { sets, methods, .. } = &self.description;
+        sets.iter().flat_map(|set| methods.iter().filter_map(|method| self.picture(set, method))).collect()
     }
 }
 

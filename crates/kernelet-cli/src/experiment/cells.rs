@@ -1,33 +1,46 @@
-//! The work: every set, method and split is a cell, and the cells run side by side.
+//! The work: every set, method and split is a cell. The methods of a split run one after the other and share their full machines; splits run
+//! side by side. What is done is kept in a journal at once.
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
 use kernelet::{
-    learn::Learner,
+    data::Dataset,
+    machine::Machine,
     watch::{Status, Watch},
 };
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{
     Experiment, Outcome,
-    description::{Method, Set},
+    choose::{Chosen, told},
+    description::{Description, Method, Set, Values},
+    flags,
+    journal::Journal,
+    machines::Machines,
     material::Material,
+    picture::Drawn,
+    represent,
 };
 use crate::{
     failure::{Failure, Result},
     layout::counted,
     session::Session,
+    smaller,
 };
 
 /// Seeds of one experiment lie this far from those of the next seed; see [`super::description::MOST_SPLITS`].
 const SEEDS_APART: u64 = 1_000_000;
 
+/// A result whose error is a sentence.
+type Words<T> = std::result::Result<T, String>;
+
 /// What came of one set, method and split.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Cell {
     /// The set.
     pub set: String,
@@ -39,102 +52,220 @@ pub struct Cell {
     pub train_rows: usize,
     /// Rows to test on.
     pub test_rows: usize,
-    /// The part of the test rows predicted wrongly.
+    /// The part of the test rows predicted wrongly, or the mean squared error.
     pub error: f64,
+    /// The same on the training rows, where it is wanted.
+    pub train_error: Option<f64>,
     /// Vectors of the machine.
     pub vectors: usize,
-    /// How learning ended.
+    /// The squared distance of the weight vectors from those before compression, as a part of their length.
+    pub relative_residual: Option<f64>,
+    /// The objective of learning.
+    pub objective: f64,
+    /// Steps of learning.
+    pub iterations: u64,
+    /// Kernel evaluations of learning.
+    pub evaluations: u64,
+    /// How it ended.
     pub status: Status,
-    /// Time to learn and to predict.
+    /// Time to learn, or to compress what was learned.
     pub seconds: f64,
 }
 
-/// A cell that is still to be done.
-struct Todo<'a> {
+/// How an experiment is run.
+pub struct Way<'a> {
+    /// Where the sets are.
+    pub directory: &'a Path,
+    /// Where files are written, if any are.
+    pub output: Option<&'a Path>,
+    /// Splits of each set, where they are said.
+    pub splits: Option<usize>,
+}
+
+/// One split of a set.
+struct Split<'a> {
+    experiment: &'a Experiment,
     set: &'a Set,
     material: &'a Material,
-    method: &'a Method,
+    chosen: &'a Chosen,
     split: usize,
-    /// Seed of what the learner draws, such as a basis.
+    /// Seed of what learners draw, such as a basis.
     seed: u64,
 }
 
-/// Runs an experiment on the sets in `directory`, with `splits` of each set where that is said.
-pub fn run(experiment: &Experiment, directory: &Path, splits: Option<usize>, session: &Session) -> Result<Outcome> {
-    let mut experiment = experiment.clone();
-    let own = experiment.description.seed.wrapping_add(session.seed);
-    let seed = own.wrapping_mul(SEEDS_APART);
-    let materials = experiment.description.sets.iter().map(|set| Ok(set.material(directory, seed)?)).collect::<Result<Vec<_>>>()?;
-    choose_widths(&mut experiment, &materials, session)?;
+/// Runs an experiment.
+pub fn run(experiment: &Experiment, way: &Way, session: &Session) -> Result<Outcome> {
     let description = &experiment.description;
-    let wanted = splits.unwrap_or(description.splits);
+    let own = description.seed.wrapping_add(session.seed);
+    let seed = own.wrapping_mul(SEEDS_APART);
+    let materials = description.sets.iter().map(|set| Ok(set.material(way.directory, seed)?)).collect::<Result<Vec<_>>>()?;
+    let journal = Journal::open(experiment, way, session)?;
+    let chosen = choose(experiment, &materials, own, &journal, session)?;
+    let wanted = way.splits.unwrap_or(description.splits);
     let mut todo = vec![];
-    for (set, material) in description.sets.iter().zip(&materials) {
+    for ((set, material), chosen) in description.sets.iter().zip(&materials).zip(&chosen) {
         let splits = wanted.min(material.available().unwrap_or(wanted));
         if splits < wanted {
             session.note(format!("{}: {} has {}, not {wanted}", experiment.name, set.name, counted(splits, "split")));
         }
-        for method in &description.methods {
-            todo.extend((0..splits).map(|split| Todo { set, material, method, split, seed: own }));
-        }
+        todo.extend((0..splits).map(|split| Split { experiment, set, material, chosen, split, seed: own }));
     }
-    session.detail(format!("{}: {}", experiment.name, counted(todo.len(), "cell")));
-    let cells = run_all(&experiment.name, &todo, session)?;
-    let ended = |cell: &&Cell| !matches!(cell.status, Status::Converged | Status::IterationLimit);
+    session.detail(format!("{}: {}", experiment.name, counted(todo.len() * description.methods.len(), "cell")));
+    let cells = run_all(&todo, way, &journal, session)?;
+    let ended = |cell: &&Cell| matches!(cell.status, Status::Cancelled);
     if let Some(cell) = cells.iter().find(ended) {
         session.note(format!("{}: not all machines converged, the first on {}, split {}", experiment.name, cell.set, cell.split));
     }
-    Ok(Outcome::new(&experiment, wanted, cells))
+    Outcome::new(experiment, wanted, chosen, cells).map_err(|reason| Failure::failed(format!("{}: {reason}", experiment.name)))
 }
 
-/// Gives every set the width that the description lets it choose.
-fn choose_widths(experiment: &mut Experiment, materials: &[Material], session: &Session) -> Result<()> {
+/// The values of each set that the description lets be chosen.
+fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &Journal, session: &Session) -> Result<Vec<Chosen>> {
     let (description, watch) = (&experiment.description, session.watch());
-    let Some(widths) = &description.widths else { return Ok(()) };
-    let mut sets = vec![];
+    let mut all = vec![];
     for (set, material) in description.sets.iter().zip(materials) {
-        session.check_cancelled()?;
-        let width = widths.choose(description, set, material, &watch);
-        let width = width.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
-        session.detail(format!("{}: {} has the width {width}", experiment.name, set.name));
-        sets.push(set.with_width(width));
-        watch.report("widths", sets.len() as u64, Some(description.sets.len() as u64), None);
+        let mut chosen = Chosen::new();
+        for (place, choice) in description.choose.iter().enumerate() {
+            session.check_cancelled()?;
+            let found = match journal.choice(&set.name, place) {
+                Some(found) => found,
+                None => {
+                    let found = choice.run(description, set, material, seed, &watch);
+                    let found = found.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
+                    session.check_cancelled()?;
+                    journal.keep_choice(&set.name, place, &found)?;
+                    found
+                }
+            };
+            for (method, values) in found {
+                session.detail(format!("{}: {} on {} has {}", experiment.name, method, set.name, told(&values)));
+                chosen.entry(method).or_default().extend(values);
+            }
+        }
+        all.push(chosen);
+        if !description.choose.is_empty() {
+            watch.report("choosing", all.len() as u64, Some(description.sets.len() as u64), None);
+        }
     }
-    session.check_cancelled()?;
-    experiment.description.sets = sets;
-    Ok(())
+    Ok(all)
 }
 
-fn run_all(name: &str, todo: &[Todo], session: &Session) -> Result<Vec<Cell>> {
-    let (watch, done) = (session.watch(), AtomicU64::new(0));
-    let work = |item: &Todo| {
-        session.check_cancelled()?;
-        let cell = item.run(&watch.silent());
-        let cell = cell.map_err(|reason| Failure::failed(format!("{name}, {}, split {}: {reason}", item.set.name, item.split + 1)))?;
-        session.check_cancelled()?;
-        watch.report(name, done.fetch_add(1, Ordering::Relaxed) + 1, Some(todo.len() as u64), None);
-        Ok(cell)
+fn run_all(todo: &[Split], way: &Way, journal: &Journal, session: &Session) -> Result<Vec<Cell>> {
+    let methods = todo.first().map_or(&[][..], |split| &split.experiment.description.methods);
+    let (watch, done, total) = (session.watch(), AtomicU64::new(0), todo.len() * methods.len());
+    let work = |split: &Split| {
+        let (train, test) = split.material.split(split.split);
+        let mut machines = Machines::new(split.set, &train, split.seed);
+        let mut cells = vec![];
+        for method in methods {
+            session.check_cancelled()?;
+            let cell = match journal.cell(&split.set.name, &method.name, split.split + 1) {
+                Some(cell) => cell,
+                None => {
+                    let cell = split.run(method, &mut machines, (&train, &test), way, &watch.silent());
+                    let place = format!("{}, {}, split {}", split.experiment.name, split.set.name, split.split + 1);
+                    let cell = cell.map_err(|reason| Failure::failed(format!("{place}: {}: {reason}", method.name)))?;
+                    session.check_cancelled()?;
+                    journal.keep(&cell)?;
+                    cell
+                }
+            };
+            cells.push(cell);
+            watch.report(&split.experiment.name, done.fetch_add(1, Ordering::Relaxed) + 1, Some(total as u64), None);
+        }
+        Ok(cells)
     };
-    todo.par_iter().with_max_len(1).map(work).collect()
+    let cells: Vec<Vec<Cell>> = todo.par_iter().with_max_len(1).map(work).collect::<Result<_>>()?;
+    let mut cells = cells.concat();
+    // In the order of the table: set, method, split.
+    let places: BTreeMap<&str, usize> = methods.iter().enumerate().map(|(place, method)| (method.name.as_str(), place)).collect();
+    let sets: Vec<&str> = todo.iter().map(|split| split.set.name.as_str()).collect();
+    let set = |cell: &Cell| sets.iter().position(|name| *name == cell.set);
+    cells.sort_by_key(|cell| (set(cell), places.get(cell.method.as_str()).copied(), cell.split));
+    Ok(cells)
 }
 
-impl Todo<'_> {
-    fn run(&self, watch: &Watch) -> std::result::Result<Cell, String> {
-        let (train, test) = self.material.split(self.split);
-        let learner = self.set.learner_for(self.method, &train, self.seed, watch)?;
-        let clock = Instant::now();
-        let fit = learner.learn(&train, watch).map_err(|error| error.to_string())?;
-        let error = fit.machine.score(&test).map_err(|error| error.to_string())?.loss();
-        Ok(Cell {
+impl Split<'_> {
+    fn run(&self, method: &Method, machines: &mut Machines, rows: (&Dataset, &Dataset), way: &Way, watch: &Watch) -> Words<Cell> {
+        let (train, test) = rows;
+        let none = Values::new();
+        let ready = machines.ready(method, self.chosen.get(&method.name).unwrap_or(&none), watch)?;
+        let mut cell = self.empty(method, rows);
+        if method.represent.is_some() {
+            let clock = Instant::now();
+            let found = represent::described(self.set, &ready.train, self.seed, train, test, watch)?;
+            let seconds = clock.elapsed().as_secs_f64();
+            return Ok(Cell { error: found.test, train_error: Some(found.train), vectors: found.vectors, seconds, ..cell });
+        }
+        let shared = ready.compress.is_some() || self.experiment.description.is_full(method);
+        let trained = match shared {
+            true => machines.full(&ready.train, watch)?,
+            false => machines.learn(&ready.train, ready.parts, watch)?.into(),
+        };
+        let (fit, report) = (&trained.fit, &trained.fit.report);
+        cell = Cell {
+            objective: report.objective,
+            iterations: report.iterations,
+            evaluations: report.evaluations,
+            status: report.status,
+            ..cell
+        };
+        cell.seconds = trained.seconds;
+        let compressed;
+        let machine: &Machine = match &ready.compress {
+            None => &fit.machine,
+            Some(compress) => {
+                let clock = Instant::now();
+                let small = smaller::compress(&self.compress_flags(compress), &fit.machine, Some(train.clone()), watch)?;
+                cell.seconds = clock.elapsed().as_secs_f64();
+                cell.relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
+                compressed = small.machine;
+                &compressed
+            }
+        };
+        let loss = |data: &Dataset| machine.score(data).map(|scores| scores.loss()).map_err(|error| error.to_string());
+        cell.error = loss(test)?;
+        cell.train_error = self.experiment.description.wants_train_error().then(|| loss(train)).transpose()?;
+        cell.vectors = machine.vectors();
+        if let (Some(_), Some(output), 0) = (&method.draw, way.output, self.split) {
+            let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
+            Drawn { experiment, set, method, machine, train, chosen }.write(machines, output, watch)?;
+        }
+        Ok(cell)
+    }
+
+    fn compress_flags(&self, flags: &str) -> Vec<String> {
+        [flags::words(flags), vec!["--seed".into(), self.seed.to_string()]].concat()
+    }
+
+    fn empty(&self, method: &Method, (train, test): (&Dataset, &Dataset)) -> Cell {
+        Cell {
             set: self.set.name.clone(),
-            method: self.method.name.clone(),
+            method: method.name.clone(),
             split: self.split + 1,
             train_rows: train.len(),
             test_rows: test.len(),
-            error,
-            vectors: fit.machine.vectors(),
-            status: fit.report.status,
-            seconds: clock.elapsed().as_secs_f64(),
-        })
+            error: 0.0,
+            train_error: None,
+            vectors: 0,
+            relative_residual: None,
+            objective: 0.0,
+            iterations: 0,
+            evaluations: 0,
+            status: Status::Converged,
+            seconds: 0.0,
+        }
+    }
+}
+
+impl Description {
+    /// True where other methods are parts of this one's machine or are compressed from it.
+    fn is_full(&self, method: &Method) -> bool {
+        let flags = |method: &Method| (method.compress.is_some().then(|| method.train.clone()).flatten(), method.of.clone());
+        self.methods.iter().map(flags).any(|(train, of)| train == method.train || of == method.train)
+    }
+
+    fn wants_train_error(&self) -> bool {
+        self.wants(super::Quantity::TrainError)
     }
 }

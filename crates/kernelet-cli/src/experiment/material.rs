@@ -14,17 +14,24 @@ use std::{
 use kernelet::{
     Error, Result,
     data::{
-        Dataset, Generator,
+        Classes, Dataset, Generator, Label, Points, Scale, Scaling, Target,
         read::{Array, Values, Wanted, read_arrays},
         shuffled, smooth,
     },
+    linalg::Matrix,
 };
 
-use super::description::Set;
+use super::description::{Learned, Set};
 
 /// What the splits of a set are taken from.
 #[derive(Debug)]
-pub enum Material {
+pub struct Material {
+    rows: Rows,
+    target: Learned,
+}
+
+#[derive(Debug)]
+enum Rows {
     /// Rows are drawn anew for each split.
     Drawn { generator: Generator, train: usize, test: usize, seed: u64 },
     /// Training and test rows are given: one split.
@@ -38,14 +45,53 @@ pub enum Material {
 impl Set {
     /// The file of this set.
     pub fn path(&self, directory: &Path) -> PathBuf {
-        directory.join(&self.name).join(format!("{}.npz", self.name))
+        let name = self.file.as_ref().unwrap_or(&self.name);
+        directory.join(name).join(format!("{name}.npz"))
+    }
+
+    /// The generator, where there is one.
+    pub fn generator(&self) -> std::result::Result<Option<Generator>, String> {
+        let Some(name) = &self.generator else { return Ok(None) };
+        let unknown = || format!("the generator is {name:?}, but must be one of {}", Generator::names().join(", "));
+        Generator::named(name).ok_or_else(unknown).map(Some)
+    }
+
+    /// How features are scaled.
+    pub fn scaling(&self) -> std::result::Result<Scaling, String> {
+        let Some(name) = &self.scale else { return Ok(Scaling::None) };
+        Scaling::named(name).ok_or_else(|| format!("scale is {name:?}, but must be none, standard or minmax"))
+    }
+
+    /// Refuses rows that cannot be had.
+    pub fn check_rows(&self) -> std::result::Result<(), String> {
+        if let Some(generator) = self.generator()? {
+            let classes = matches!(generator.make(1, 0).target, Target::Classes(_));
+            if classes != matches!(self.target, Learned::Classes | Learned::Indicators) {
+                return Err(format!("the generator {} makes {} classes", generator.name(), if classes { "" } else { "no" }));
+            }
+            if self.train.is_none() || self.test.is_none() {
+                return Err("a generator needs the number of rows to train and to test on".into());
+            }
+            if self.smooth.is_some() {
+                return Err("rows that are drawn are no images to smooth".into());
+            }
+        }
+        match self.train == Some(0) || self.test == Some(0) {
+            true => Err("at least one row is needed to train and to test on".into()),
+            false => Ok(()),
+        }
     }
 
     /// Reads the set, or prepares to draw it. `seed` is that of the first split; the others have the next ones.
     pub fn material(&self, directory: &Path, seed: u64) -> Result<Material> {
         if let Some(generator) = self.generator().map_err(Error::data)? {
-            return Ok(Material::Drawn { generator, train: self.train.unwrap_or(1), test: self.test.unwrap_or(1), seed });
+            let (train, test) = (self.train.unwrap_or(1), self.test.unwrap_or(1));
+            return Ok(Material { rows: Rows::Drawn { generator, train, test, seed }, target: self.target });
         }
+        Ok(Material { rows: self.rows(directory, seed)?, target: self.target })
+    }
+
+    fn rows(&self, directory: &Path, seed: u64) -> Result<Rows> {
         let path = self.path(directory);
         let origin = path.display().to_string();
         let bytes = fs::read(&path).map_err(|source| Error::io(&path, source))?;
@@ -54,13 +100,13 @@ impl Set {
             let train = self.dataset(&mut arrays, "X_train", "y_train")?;
             let test = self.dataset(&mut arrays, "X_test", "y_test")?;
             return match train.dim() == test.dim() {
-                true => Ok(Material::Fixed { train, test }),
+                true => Ok(Rows::Fixed { train, test }),
                 false => Err(arrays.wrong(format!("X_train has {} features, but X_test has {}", train.dim(), test.dim()))),
             };
         }
         let pool = self.dataset(&mut arrays, "X", "y")?;
-        match arrays.has("train_idx") {
-            true => Ok(Material::Listed { splits: splits(&mut arrays, pool.len())?, pool }),
+        match arrays.has("train_idx") && self.train.is_none() {
+            true => Ok(Rows::Listed { splits: splits(&mut arrays, pool.len())?, pool }),
             false => self.shuffled(&arrays, pool, seed),
         }
     }
@@ -70,19 +116,38 @@ impl Set {
         if let Some(how) = self.smooth {
             rows = smooth(&rows, how.width, how.height, how.pixels).map_err(|error| arrays.wrong(error.to_string()))?;
         }
-        let data = Dataset::new(rows, arrays.take(target)?.to_target(Wanted::Classes, &arrays.called(target))?);
+        let wanted = match self.target {
+            Learned::Classes | Learned::Indicators => Wanted::Classes,
+            Learned::Numbers | Learned::Standardised => Wanted::Values,
+        };
+        let data = Dataset::new(rows, arrays.take(target)?.to_target(wanted, &arrays.called(target))?);
         data.check().map_err(|error| arrays.wrong(format!("{points}, {target}: {error}")))?;
-        Ok(data)
+        self.kept(data).map_err(|reason| arrays.wrong(format!("{target}: {reason}")))
     }
 
-    fn shuffled(&self, arrays: &Arrays, pool: Dataset, seed: u64) -> Result<Material> {
+    /// The rows of the classes that are wanted.
+    fn kept(&self, data: Dataset) -> std::result::Result<Dataset, String> {
+        let (false, Target::Classes(Classes { labels, codes })) = (self.classes.is_empty(), &data.target) else { return Ok(data) };
+        let wanted: Vec<Label> = self.classes.iter().map(Label::new).collect();
+        if let Some(label) = wanted.iter().find(|label| !labels.contains(label)) {
+            return Err(format!("there is no class {label}"));
+        }
+        let rows: Vec<usize> = (0..data.len()).filter(|&row| wanted.contains(&labels[codes[row] as usize])).collect();
+        let mut kept = data.select(&rows);
+        if let Target::Classes(classes) = &kept.target {
+            kept.target = Target::Classes(Classes::new(classes.labels.clone(), &classes.codes));
+        }
+        Ok(kept)
+    }
+
+    fn shuffled(&self, arrays: &Arrays, pool: Dataset, seed: u64) -> Result<Rows> {
         let Some(train) = self.train else {
             return Err(arrays.wrong("there are no splits in it, so the description must say how many rows to train on"));
         };
         let left = pool.len().saturating_sub(train);
         let test = self.test.unwrap_or(left.max(1));
         match test <= left {
-            true => Ok(Material::Shuffled { pool, train, test, seed }),
+            true => Ok(Rows::Shuffled { pool, train, test, seed }),
             false => Err(arrays.wrong(format!("there are {} rows, too few for {train} to train and {test} to test on", pool.len()))),
         }
     }
@@ -91,32 +156,59 @@ impl Set {
 impl Material {
     /// How many splits there are; None: as many as wanted.
     pub fn available(&self) -> Option<usize> {
-        match self {
-            Material::Drawn { .. } | Material::Shuffled { .. } => None,
-            Material::Fixed { .. } => Some(1),
-            Material::Listed { splits, .. } => Some(splits.len()),
+        match &self.rows {
+            Rows::Drawn { .. } | Rows::Shuffled { .. } => None,
+            Rows::Fixed { .. } => Some(1),
+            Rows::Listed { splits, .. } => Some(splits.len()),
         }
     }
 
     /// The training and test rows of a split, counted from 0.
     pub fn split(&self, split: usize) -> (Dataset, Dataset) {
-        match self {
-            Material::Fixed { train, test } => (train.clone(), test.clone()),
-            Material::Listed { pool, splits } => {
+        let (train, test) = match &self.rows {
+            Rows::Fixed { train, test } => (train.clone(), test.clone()),
+            Rows::Listed { pool, splits } => {
                 let (train, test) = &splits[split];
                 (pool.select(train), pool.select(test))
             }
-            Material::Shuffled { pool, train, test, seed } => {
+            Rows::Shuffled { pool, train, test, seed } => {
                 let order = shuffled(pool.len(), seed.wrapping_add(split as u64));
                 (pool.select(&order[..*train]), pool.select(&order[*train..train + test]))
             }
-            Material::Drawn { generator, train, test, seed } => {
+            Rows::Drawn { generator, train, test, seed } => {
                 let rows = generator.make(train + test, seed.wrapping_add(split as u64));
                 let order: Vec<usize> = (0..train + test).collect();
                 (rows.select(&order[..*train]), rows.select(&order[*train..]))
             }
+        };
+        match self.target {
+            Learned::Classes | Learned::Numbers => (train, test),
+            Learned::Standardised => standardised(train, test),
+            Learned::Indicators => (indicators(train), indicators(test)),
         }
     }
+}
+
+/// The numbers of both to mean 0 and variance 1 of the training rows.
+fn standardised(mut train: Dataset, mut test: Dataset) -> (Dataset, Dataset) {
+    let Target::Values(values) = &train.target else { return (train, test) };
+    let Ok(scale) = Scale::standard(&Points::from(values.clone())) else { return (train, test) };
+    for data in [&mut train, &mut test] {
+        if let Target::Values(values) = &mut data.target {
+            let columns = values.cols();
+            values.values_mut().chunks_mut(columns.max(1)).for_each(|row| scale.apply_row(row));
+        }
+    }
+    (train, test)
+}
+
+/// A number for each class: 1 for its rows, -1 for the others.
+fn indicators(mut data: Dataset) -> Dataset {
+    if let Target::Classes(Classes { labels, codes }) = &data.target {
+        let side = |row: usize, class: usize| if codes[row] as usize == class { 1.0 } else { -1.0 };
+        data.target = Target::Values(Matrix::from_fn(codes.len(), labels.len(), side));
+    }
+    data
 }
 
 /// The rows of each split, checked.

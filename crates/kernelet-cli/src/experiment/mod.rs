@@ -5,19 +5,36 @@
 //! | `description` | What is an experiment? |
 //! | `catalog` | Which are built in? |
 //! | `material` | Where do the rows of each split come from? |
-//! | `pursuit` | How are greedy discriminants set, and their width chosen? |
+//! | `flags` | How do flags with places become a learner? |
+//! | `machines` | Which machines does a split have? |
+//! | `choose` | Which values are chosen before, and how? |
+//! | `represent` | How well are rows described by few vectors? |
 //! | `cells` | What came of one set, method and split? |
+//! | `journal` | What was done before an interruption? |
+//! | `quantity` | What is measured? |
 //! | `summary` | How does that compare with the paper? |
+//! | `variance` | Which differences are more than chance? |
 //! | `tables` | How does it look on the screen, in Markdown and in CSV? |
+//! | `figures`, `picture`, `drawing` | How does it look in pictures: curves and boxes, machines, SVG? |
 mod catalog;
 mod cells;
+mod choose;
 mod description;
+mod drawing;
+mod figures;
+mod flags;
+mod journal;
+mod machines;
 mod material;
-mod pursuit;
+mod picture;
+mod quantity;
+mod represent;
 mod summary;
 mod tables;
+mod variance;
 
 pub use catalog::{Experiment, built_in, named};
-pub use cells::{Cell, run};
+pub use cells::{Cell, Way, run};
+pub use quantity::Quantity;
 pub use summary::{Outcome, Row};
 pub use tables::{Made, csv, markdown, text};

@@ -1,55 +1,169 @@
-//! How an outcome looks: a table on the screen, a page in Markdown, the cells in CSV.
-use super::{Cell, Outcome, Row, summary::Figure};
-use crate::layout::{count, counted, exact, figure, table};
+//! How an outcome looks: a table on the screen, a page in Markdown with methods against sets, the cells in CSV.
+use super::{
+    Cell, Outcome, Row,
+    choose::told,
+    quantity::Quantity,
+    summary::{AVERAGE, Figure, Tally},
+    variance::{Effect, Variance},
+};
+use crate::layout::{count, counted, exact, figure, seconds, table};
 
 /// How a table was made, so that it can be made again.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Made {
     /// The command line.
     pub command: String,
     /// The version of this program.
     pub version: &'static str,
+    /// Files that were read, with their checksums.
+    pub data: Vec<(String, String)>,
+    /// Cores and threads.
+    pub machine: String,
+    /// The time of the run.
+    pub seconds: f64,
+    /// Pictures that were drawn.
+    pub pictures: Vec<String>,
 }
-
-const HEADER: [&str; 9] = ["set", "method", "gamma", "C", "splits", "error %", "printed", "vectors", "printed"];
 
 const MARK: &str = "* differs from the printed value by more than 2 sqrt(2) standard errors and its rounding.";
 
 /// The table for people.
 pub fn text(outcome: &Outcome) -> String {
+    let mut header: Vec<String> = ["set", "method", "gamma", "C", "splits"].map(String::from).to_vec();
+    let percent = outcome.rows.first().is_none_or(|row| row.percent);
+    let told: Vec<(Quantity, bool)> = outcome.quantities.iter().map(|&quantity| (quantity, outcome.printed(quantity))).collect();
+    for (quantity, printed) in &told {
+        header.push(quantity.title(percent).into());
+        header.extend(printed.then(|| "printed".to_string()));
+    }
+    let row = |row: &Row| {
+        let mut fields = vec![row.set.clone(), row.method.clone(), setting(row.gamma), setting(row.c), count(row.splits)];
+        for &(quantity, printed) in &told {
+            let (ours, theirs) = row.figure(quantity).map(|figure| compared(&figure, quantity.digits(row.percent))).unwrap_or_default();
+            fields.push(ours);
+            fields.extend(printed.then_some(theirs));
+        }
+        fields
+    };
     let rows: Vec<Vec<String>> = outcome.rows.iter().map(row).collect();
     let head = format!("{}: {}\n{}\n\n", outcome.name, outcome.title, outcome.paper);
     let below: String = remarks(outcome).iter().map(|remark| format!("\n{remark}\n")).collect();
-    head + &table(&HEADER.map(String::from), &rows) + &below
+    head + &table(&header, &rows) + &below
 }
 
 /// The page that goes with the results.
 pub fn markdown(outcome: &Outcome, made: &Made) -> String {
-    let mut text = format!("# {}\n\n{}.\n\n", outcome.title, outcome.paper);
-    text += &line(&HEADER.map(String::from));
-    text += "|---|---|--:|--:|--:|--:|--:|--:|--:|\n";
-    text.extend(outcome.rows.iter().map(|this| line(&row(this))));
-    text += "\nError in percent of the test rows, and number of vectors: mean +- standard error over splits.\n";
+    let mut text = format!("# {}\n\n{}.\n", outcome.title, outcome.paper);
+    for &quantity in &outcome.quantities {
+        text += &against_sets(outcome, quantity);
+    }
+    text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.\n";
     text.extend(remarks(outcome).iter().map(|remark| format!("\n{}\n", escaped(remark))));
-    text += &format!("\nMade with kernelet {}, {}:\n\n```text\n{}\n```\n", made.version, splits(outcome), made.command);
+    text += &chosen(outcome);
+    text += &outcome.variance.as_ref().map(analysis).unwrap_or_default();
+    text.extend(made.pictures.iter().map(|name| format!("\n![{name}]({name})\n")));
+    text += &format!("\nMade with kernelet {}, {}, in {} on {}:\n\n", made.version, splits(outcome), seconds(made.seconds), made.machine);
+    text += &format!("```text\n{}\n```\n", made.command);
+    if !made.data.is_empty() {
+        text += "\nSHA-256 of the data:\n\n```text\n";
+        text.extend(made.data.iter().map(|(name, sum)| format!("{sum}  {name}\n")));
+        text += "```\n";
+    }
     text
+}
+
+/// Methods down, sets across.
+fn against_sets(outcome: &Outcome, quantity: Quantity) -> String {
+    let mut sets: Vec<&str> = vec![];
+    let mut methods: Vec<&str> = vec![];
+    for row in outcome.rows.iter().filter(|row| row.figure(quantity).is_some()) {
+        if !sets.contains(&row.set.as_str()) {
+            sets.push(&row.set);
+        }
+        if !methods.contains(&row.method.as_str()) {
+            methods.push(&row.method);
+        }
+    }
+    let Some(first) = outcome.rows.first().filter(|_| !sets.is_empty()) else { return String::new() };
+    let head = [quantity.title(first.percent)].into_iter().chain(sets.iter().copied()).map(String::from).collect::<Vec<_>>();
+    let mut text = format!("\n{}|---|{}\n", line(&head), "--:|".repeat(sets.len()));
+    for method in methods {
+        let cell = |set: &&str| {
+            let row = outcome.rows.iter().find(|row| row.method == method && row.set == **set);
+            let Some((row, figure)) = row.and_then(|row| Some((row, row.figure(quantity)?))) else { return String::new() };
+            let (ours, theirs) = compared(&figure, quantity.digits(row.percent));
+            if theirs.is_empty() { ours } else { format!("{ours} ({theirs})") }
+        };
+        text += &line(&[method.to_string()].into_iter().chain(sets.iter().map(cell)).collect::<Vec<_>>());
+    }
+    text
+}
+
+/// The values that were chosen, a line for each set.
+fn chosen(outcome: &Outcome) -> String {
+    if outcome.chosen.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nChosen before:\n\n".to_string();
+    for (set, methods) in &outcome.chosen {
+        let mut all: Vec<String> = methods.iter().map(|(method, values)| format!("{method}: {}", told(values))).collect();
+        // All methods with the same values need no names.
+        if let Some(values) = methods.values().next().filter(|first| methods.len() > 1 && methods.values().all(|values| values == *first)) {
+            all = vec![told(values)];
+        }
+        text += &format!("- {set}: {}\n", escaped(&all.join("; ")));
+    }
+    text
+}
+
+/// The analysis of variance in words and tables.
+fn analysis(variance: &Variance) -> String {
+    let mut text =
+        "\nAnalysis of variance of the errors, main effects:\n\n| factor | freedom | mean square | F | p |\n|---|--:|--:|--:|--:|\n"
+            .to_string();
+    for Effect { factor, freedom, mean_square, f, p, .. } in &variance.effects {
+        text += &format!("| {factor} | {freedom} | {mean_square:.3e} | {f:.2} | {} |\n", small(*p));
+    }
+    text += &format!("| rest | {} | {:.3e} | | |\n", variance.freedom, variance.mean_square);
+    for Effect { factor, levels, pairs, .. } in variance.effects.iter().skip(1) {
+        let means: Vec<String> = levels.iter().map(|(level, mean)| format!("{level} {:.2}", 100.0 * mean)).collect();
+        text += &format!("\nMeans of {factor} in percent: {}. Tukey's honestly significant difference", means.join(", "));
+        let (differ, equal): (Vec<_>, Vec<_>) = pairs.iter().partition(|pair| pair.p < 0.001);
+        let list = |pairs: &[&super::variance::Pair]| {
+            let one = |pair: &&super::variance::Pair| format!("{} - {} (p {})", pair.first, pair.second, small(pair.p));
+            if pairs.is_empty() { "none".to_string() } else { pairs.iter().map(one).collect::<Vec<_>>().join(", ") }
+        };
+        text += &format!(" at p < 0.001 holds between {}; not between {}.\n", list(&differ), list(&equal));
+    }
+    text
+}
+
+/// A probability, the smallest ones as a bound.
+fn small(p: f64) -> String {
+    if p < 1e-4 { "< 0.0001".into() } else { format!("{p:.4}") }
 }
 
 /// The cells, after lines with `#` that tell how they were made.
 pub fn csv(outcome: &Outcome, made: &Made) -> String {
     let mut text = format!("# kernelet {}, {}\n# {}\n", made.version, splits(outcome), made.command);
-    text += "set,method,split,train_rows,test_rows,error,vectors,status\n";
-    for Cell { set, method, split, train_rows, test_rows, error, vectors, status, .. } in &outcome.cells {
+    text += "set,method,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n";
+    for cell in &outcome.cells {
+        let Cell { set, method, split, train_rows, test_rows, error, vectors, iterations, evaluations, status, .. } = cell;
         let (set, method, error) = (field(set), field(method), exact(*error));
-        text += &format!("{set},{method},{split},{train_rows},{test_rows},{error},{vectors},{}\n", status.name());
+        let [train, residual] = [cell.train_error, cell.relative_residual].map(|value| value.map(exact).unwrap_or_default());
+        let status = status.name();
+        text += &format!(
+            "{set},{method},{split},{train_rows},{test_rows},{error},{vectors},{train},{residual},{iterations},{evaluations},{status}\n"
+        );
     }
     text
 }
 
-fn row(row: &Row) -> Vec<String> {
-    let [(error, error_printed), (vectors, vectors_printed)] = [compared(&row.error_percent, 2), compared(&row.vectors, 1)];
-    let names = [row.set.clone(), row.method.clone(), setting(row.gamma), setting(row.c), count(row.splits)];
-    [names.to_vec(), vec![error, error_printed, vectors, vectors_printed]].concat()
+impl Outcome {
+    /// True where the paper printed this number somewhere.
+    fn printed(&self, quantity: Quantity) -> bool {
+        self.rows.iter().filter_map(|row| row.figure(quantity)).any(|figure| figure.printed.is_some())
+    }
 }
 
 /// A setting, the shorter way.
@@ -60,24 +174,28 @@ fn setting(value: Option<f64>) -> String {
 }
 
 /// Mean and standard error with so many digits, and the printed value with a mark where they differ.
-fn compared(figure: &Figure, digits: usize) -> (String, String) {
-    let mean = match figure.standard_error {
-        Some(error) => format!("{:.digits$} +- {error:.digits$}", figure.mean),
-        None => format!("{:.digits$}", figure.mean),
+fn compared(found: &Figure, digits: usize) -> (String, String) {
+    let mean = match found.standard_error {
+        Some(error) => format!("{:.digits$} +- {error:.digits$}", found.mean),
+        None => format!("{:.digits$}", found.mean),
     };
-    let printed = figure.printed.map(|printed| format!("{printed:.1}{}", if figure.differs { " *" } else { "" }));
+    let printed = found.printed.map(|printed| format!("{}{}", figure(printed), if found.differs { " *" } else { "" }));
     (mean, printed.unwrap_or_default())
 }
 
 /// What is to be said below the table.
-fn remarks(outcome: &Outcome) -> Vec<&str> {
-    let marked = outcome.rows.iter().any(|row| row.error_percent.differs || row.vectors.differs);
-    marked.then_some(MARK).into_iter().chain(outcome.note.as_deref()).collect()
+fn remarks(outcome: &Outcome) -> Vec<String> {
+    let figures = outcome.rows.iter().flat_map(|row| outcome.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
+    let marked = figures.into_iter().any(|figure| figure.differs);
+    let Tally { printed, below, above } = outcome.tally;
+    let tally = format!("Of {printed} printed errors ours are below {below} and above {above} by so much.");
+    let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), outcome.note.clone()];
+    all.into_iter().flatten().collect()
 }
 
 /// How many splits there were.
 fn splits(outcome: &Outcome) -> String {
-    let all = outcome.rows.iter().all(|row| row.splits == outcome.splits);
+    let all = outcome.rows.iter().filter(|row| row.set != AVERAGE).all(|row| row.splits == outcome.splits);
     counted(outcome.splits, "split") + if all { "" } else { " where there are so many" }
 }
 
@@ -101,12 +219,14 @@ fn field(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use kernelet::watch::Status;
-
+    use super::super::{Experiment, choose::Chosen, description::Description};
     use super::*;
 
-    fn outcome() -> Outcome {
-        let figure = |mean, printed, differs| Figure { mean, standard_error: Some(0.5), printed, differs };
+    const TEXT: &str = "title = 'Title'\npaper = 'Paper'\nnote = 'Note.'\nsplits = 2\ncolumns = ['iterations']\n\
+        [[methods]]\nname = 'svm'\ntrain = '--gamma {gamma}'\n\
+        [[sets]]\nname = 'a,b'\ngenerator = 'banana'\ntrain = 40\ntest = 50\nvalues = { gamma = 0.5 }\nprinted.svm = { error = 9 }\n";
+
+    fn outcome(splits: usize) -> Outcome {
         let cell = |split, error| Cell {
             set: "a,b".into(),
             method: "svm".into(),
@@ -114,41 +234,31 @@ mod tests {
             train_rows: 40,
             test_rows: 50,
             error,
+            train_error: None,
             vectors: 7,
-            status: Status::Converged,
+            relative_residual: None,
+            objective: 1.0,
+            iterations: 3,
+            evaluations: 4,
+            status: kernelet::watch::Status::Converged,
             seconds: 0.1,
         };
-        let row = Row {
-            set: "a,b".into(),
-            method: "svm".into(),
-            gamma: Some(0.5),
-            c: None,
-            splits: 2,
-            error_percent: figure(11.0, Some(9.0), true),
-            vectors: figure(7.0, None, false),
-        };
-        Outcome {
-            name: "x".into(),
-            title: "Title".into(),
-            paper: "Paper".into(),
-            note: Some("Note.".into()),
-            splits: 2,
-            rows: vec![row],
-            cells: vec![cell(1, 0.1), cell(2, 0.12)],
-        }
+        let experiment = Experiment { name: "x".into(), description: Description::parse(TEXT).unwrap() };
+        Outcome::new(&experiment, splits, vec![Chosen::new()], vec![cell(1, 0.1), cell(2, 0.12)]).unwrap()
     }
 
     #[test]
-    fn the_page_tells_how_it_was_made_and_marks_what_differs() {
-        let made = Made { command: "kernelet reproduce x".into(), version: "1.2.3" };
-        let page = markdown(&outcome(), &made);
-        assert!(page.contains("| a,b | svm | 0.5 |  | 2 | 11.00 +- 0.50 | 9.0 \\* | 7.0 +- 0.5 |  |\n"), "{page}");
-        assert!(page.contains("\\* differs from") && page.contains("Note.\n"), "{page}");
-        assert!(page.contains("Made with kernelet 1.2.3, 2 splits:\n\n```text\nkernelet reproduce x\n```\n"), "{page}");
-        let csv = csv(&outcome(), &made);
+    fn the_page_tells_how_it_was_made_and_what_was_printed() {
+        let made = Made { command: "kernelet reproduce x".into(), version: "1.2.3", machine: "2 cores".into(), ..Made::default() };
+        let page = markdown(&outcome(2), &made);
+        assert!(page.contains("| error % | a,b |\n|---|--:|\n| svm | 11.00 +- 1.00 (9) |\n"), "{page}");
+        assert!(page.contains("| iterations | a,b |\n") && page.contains("Note.\n"), "{page}");
+        assert!(page.contains("Of 1 printed errors ours are below 0 and above 0 by so much."), "{page}");
+        assert!(page.contains("kernelet 1.2.3, 2 splits, in ") && page.contains("```text\nkernelet reproduce x\n```\n"), "{page}");
+        let csv = csv(&outcome(2), &made);
         let expected = "# kernelet 1.2.3, 2 splits\n# kernelet reproduce x\n\
-            set,method,split,train_rows,test_rows,error,vectors,status\n\
-            \"a,b\",svm,1,40,50,0.1,7,converged\n\"a,b\",svm,2,40,50,0.12,7,converged\n";
+            set,method,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n\
+            \"a,b\",svm,1,40,50,0.1,7,,,3,4,converged\n\"a,b\",svm,2,40,50,0.12,7,,,3,4,converged\n";
         assert_eq!(csv, expected);
     }
 
@@ -160,8 +270,7 @@ mod tests {
 
     #[test]
     fn fewer_splits_than_asked_for_are_said() {
-        let outcome = Outcome { splits: 5, ..outcome() };
-        assert_eq!(splits(&outcome), "5 splits where there are so many");
-        assert!(text(&outcome).contains("11.00 +- 0.50"));
+        assert_eq!(splits(&outcome(5)), "5 splits where there are so many");
+        assert!(text(&outcome(5)).contains("11.00 +- 1.00"));
     }
 }

@@ -13,7 +13,7 @@ pub fn of_file(path: impl AsRef<Path>) -> Option<String> {
 }
 
 /// The sum of all that a source holds.
-fn of(mut source: impl Read) -> Option<String> {
+pub fn of(mut source: impl Read) -> Option<String> {
     let (mut state, mut block, mut filled, mut bytes) = (START, [0u8; 64], 0, 0u64);
     let mut buffer = vec![0u8; 1 << 16];
     loop {

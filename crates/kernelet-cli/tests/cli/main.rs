@@ -14,6 +14,7 @@ mod deploy;
 mod direct;
 mod direct_learners;
 mod evaluate;
+mod experiments;
 mod export;
 mod family;
 mod fisher;

@@ -8,7 +8,7 @@ use crate::{
     program::{Folder, Ran, run},
 };
 
-const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'svm'\nlearner = 'svc'\n";
+const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'svm'\ntrain = '--gamma {gamma} --c {c}'\n";
 
 /// Points on two rings: x, y, and the label.
 fn rings(n: usize) -> (Vec<f64>, Vec<i32>) {
@@ -35,7 +35,7 @@ fn reproduce(arrays: &[Array], lines: &str, flags: &[&str]) -> Ran {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("data/s")).unwrap();
     fs::write(folder.path("data/s/s.npz"), npz(arrays)).unwrap();
-    let file = folder.file("e.toml", format!("{HEAD}[[sets]]\nname = 's'\nsettings = {{ gamma = 1, c = 10 }}\n{lines}"));
+    let file = folder.file("e.toml", format!("{HEAD}[[sets]]\nname = 's'\nvalues = {{ gamma = 1, c = 10 }}\n{lines}"));
     run(&[&["reproduce", &file, "--data-dir", &folder.path("data")], flags].concat())
 }
 
@@ -120,7 +120,7 @@ fn what_is_wrong_with_a_file_is_said() {
     let empty = with_splits(rows(&[])("train_idx"), good("test_idx"));
     reproduce(&empty, "", &[]).failed(1, "train_idx is empty");
     let one_class = with_splits(rows(&[&[0, 2, 4]])("train_idx"), good("test_idx"));
-    reproduce(&one_class, "", &[]).failed(1, "e, s, split 1: all 3 rows have the label -1");
+    reproduce(&one_class, "", &[]).failed(1, "e, s, split 1: svm: all 3 rows have the label -1");
 }
 
 #[test]
@@ -128,7 +128,11 @@ fn what_is_missing_is_named_with_what_still_runs() {
     let folder = Folder::new();
     let none = folder.path("none");
     let ran = run(&["reproduce", "ida-svm", "--data-dir", &none]).failed(1, "none: there is no such directory");
-    assert!(ran.err.contains("hint: without data still run: diethe2015-generated, generated-svm\n"), "{}", ran.err);
+    assert!(
+        ran.err.contains("hint: without data still run: diethe2015-generated, franc2003-figure1, generated-svm, weston2004-figure1\n"),
+        "{}",
+        ran.err
+    );
     let leave = |name: &str| {
         fs::create_dir_all(folder.path(&format!("data/{name}"))).unwrap();
         fs::write(folder.path(&format!("data/{name}/{name}.npz")), b"PK").unwrap();
@@ -136,14 +140,53 @@ fn what_is_missing_is_named_with_what_still_runs() {
     ["banana", "breast-cancer", "titanic", "german"].into_iter().for_each(leave);
     let data = folder.path("data");
     let missing = "image/image.npz";
-    let ran = run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, missing);
+    let ran = run(&["reproduce", "wu2006-table3", "--data-dir", &data]).failed(1, missing);
     assert!(
-        !ran.err.contains("banana.npz") && ran.err.contains("hint: with what there is still run: diethe2015-generated, generated-svm\n"),
+        !ran.err.contains("banana.npz")
+            && ran.err.contains(
+                "hint: with what there is still run: diethe2015-generated, franc2003-figure1, generated-svm, weston2004-figure1\n"
+            ),
         "{}",
         ran.err
     );
     let all = run(&["reproduce", "all", "--data-dir", &data, "--splits", "1"]).succeeded();
-    assert!(all.out.contains("not run: wu2006-table1-svm: it needs files that are not there") && all.out.contains(missing), "{}", all.out);
+    assert!(all.out.contains("not run: wu2006-table3: it needs files that are not there") && all.out.contains(missing), "{}", all.out);
     ["waveform", "image"].into_iter().for_each(leave);
-    run(&["reproduce", "wu2006-table1-svm", "--data-dir", &data]).failed(1, "banana.npz: this is not a zip file of NumPy arrays");
+    run(&["reproduce", "wu2006-table3", "--data-dir", &data]).failed(1, "banana.npz: this is not a zip file of NumPy arrays");
+}
+
+#[test]
+fn classes_are_kept_and_rows_drawn_anew_where_that_is_asked_for() {
+    let (points, _) = rings(60);
+    let labels: Vec<i32> = (0..60).map(|i| i % 3).collect();
+    let three = || {
+        let all: Vec<i32> = (0..60).collect();
+        [
+            Array::table("X", &points, 2),
+            Array::list("y", &labels),
+            Array::lines("train_idx", &[&all[..50]]),
+            Array::lines("test_idx", &[&all[50..]]),
+        ]
+    };
+    let kept = cells(&reproduce(&three(), "classes = ['0', '2']\ntrain = 30\n", &["--json"]));
+    assert!(kept.len() == 2 && kept.iter().all(|cell| (cell.0, cell.1) == (30, 10)), "{kept:?}");
+    reproduce(&three(), "classes = ['0', '7']\ntrain = 30\n", &[]).failed(1, "s.npz: y: there is no class 7");
+}
+
+#[test]
+fn numbers_are_learned_with_a_squared_error() {
+    let (points, _) = rings(60);
+    let targets: Vec<f64> = points.chunks(2).map(|point| 100.0 + 10.0 * point[0]).collect();
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("data/s")).unwrap();
+    fs::write(folder.path("data/s/s.npz"), npz(&[Array::table("X", &points, 2), Array::table("y", &targets, 1)])).unwrap();
+    let text = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'ridge'\ntrain = '--learner ridge --gamma 0.1 --lambda 1e-6'\n\
+        [[methods]]\nname = 'small'\ntrain = '--learner ridge --gamma 0.1 --lambda 1e-6'\ncompress = '--method pursuit --vectors 5'\n\
+        [[sets]]\nname = 's'\ntrain = 40\ntarget = 'standardised'\n";
+    let ran = run(&["reproduce", &folder.file("e.toml", text), "--data-dir", &folder.path("data"), "--json"]);
+    let json = ran.json();
+    let rows = json["experiments"][0]["rows"].as_array().unwrap();
+    let mse = |place: usize| rows[place]["mse"]["mean"].as_f64().unwrap();
+    assert!(mse(0) < 1e-3 && mse(1) > mse(0) && mse(1) < 1.0, "{json}");
+    assert_eq!(rows[1]["vectors"]["mean"], 5.0);
 }

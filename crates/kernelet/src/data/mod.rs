@@ -15,7 +15,7 @@ pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
 pub use digits::{digits, digits_split};
 pub(crate) use draw::Draw;
-pub use generate::{Generator, banana, clouds, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
+pub use generate::{Generator, banana, clouds, gaussian, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
 pub use image::smooth;
 pub use points::{DENSE_ABOVE, Points};
 pub use scale::{Scale, Scaling};

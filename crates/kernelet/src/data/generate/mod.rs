@@ -5,6 +5,7 @@
 //! Two-class labels are `-1` and `1`.
 mod banana;
 mod clouds;
+mod gaussian;
 mod noisy;
 mod ringnorm;
 mod ripley;
@@ -14,6 +15,7 @@ mod waveform;
 
 pub use banana::banana;
 pub use clouds::clouds;
+pub use gaussian::gaussian;
 pub use noisy::noisy;
 pub use ringnorm::ringnorm;
 pub use ripley::ripley;
@@ -31,6 +33,8 @@ pub enum Generator {
     Banana,
     /// See [`clouds`]; 10 features.
     Clouds,
+    /// See [`gaussian`]; 100 features.
+    Gaussian,
     /// See [`noisy`]; 20 features.
     Noisy,
     /// See [`ringnorm`].
@@ -49,9 +53,10 @@ pub enum Generator {
 
 impl Generator {
     /// Every generator, by name.
-    pub const ALL: [Generator; 9] = [
+    pub const ALL: [Generator; 10] = [
         Generator::Banana,
         Generator::Clouds,
+        Generator::Gaussian,
         Generator::Noisy,
         Generator::Ringnorm,
         Generator::Ripley,
@@ -66,6 +71,7 @@ impl Generator {
         match self {
             Generator::Banana => "banana",
             Generator::Clouds => "clouds",
+            Generator::Gaussian => "gaussian",
             Generator::Noisy => "noisy",
             Generator::Ringnorm => "ringnorm",
             Generator::Ripley => "ripley",
@@ -91,6 +97,7 @@ impl Generator {
         match self {
             Generator::Banana => banana(n, seed),
             Generator::Clouds => clouds::rows(n, 10, seed),
+            Generator::Gaussian => gaussian::rows(n, 100, seed),
             Generator::Noisy => noisy::rows(n, 20, seed),
             Generator::Ringnorm => ringnorm(n, seed),
             Generator::Ripley => ripley(n, seed),

@@ -1,0 +1,164 @@
+//! Values that are chosen before the experiment, as the papers chose theirs: the ones of least error among given ones, on the first splits.
+//!
+//! | `by` | the error is that |
+//! |---|---|
+//! | `test` | on the test rows, as Franc2003 has it |
+//! | `folds` | of cross-validation on the training rows; where the number of vectors is chosen by it too, that of the best number |
+//!
+//! The errors are averaged over splits. With `median` every split has its own best value, and the median of them is taken, as Diethe2015 has it.
+use std::collections::BTreeMap;
+
+use kernelet::{data::Dataset, evaluate::cross_validate, learn::Learner, watch::Watch};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    description::{Description, Method, Set, Value, Values},
+    flags,
+    machines::Machines,
+    material::Material,
+};
+
+/// Folds of cross-validation.
+const FOLDS: usize = 5;
+
+/// Values to choose from, and how.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choose {
+    /// The values of each name.
+    pub values: BTreeMap<String, Vec<f64>>,
+    /// The methods that choose, each for itself.
+    pub methods: Vec<String>,
+    /// Methods that take what the first of the others chose; `*` for all.
+    #[serde(default)]
+    pub also: Vec<String>,
+    /// What the error is measured on.
+    pub by: By,
+    /// How many of the first splits are looked at.
+    pub splits: usize,
+    /// The median of each split's best value instead of the best of the mean error.
+    #[serde(default)]
+    pub median: bool,
+}
+
+/// What a choice is made by.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The test rows.
+    Test,
+    /// Cross-validation on the training rows.
+    Folds,
+}
+
+/// What was chosen for a set: values for each method.
+pub type Chosen = BTreeMap<String, Values>;
+
+impl Choose {
+    /// Refuses a choice from nothing, or for nobody.
+    pub fn check(&self, description: &Description) -> Result<(), String> {
+        if self.splits == 0 || self.methods.is_empty() || self.values.is_empty() || self.values.values().any(Vec::is_empty) {
+            return Err("a choice needs methods, splits, and at least one value of every name".into());
+        }
+        if self.median && self.values.len() != 1 {
+            return Err("a median is that of values of one name".into());
+        }
+        self.methods.iter().chain(self.also.iter().filter(|name| *name != "*")).try_for_each(|name| description.method(name).map(drop))
+    }
+
+    /// The first values of all choices that concern a method, to check its flags with.
+    pub fn first(choices: &[Choose], method: &Method) -> Values {
+        let these = choices.iter().filter(|choice| choice.concerns(&method.name));
+        these.flat_map(|choice| choice.values.iter().map(|(name, values)| (name.clone(), Value::Number(values[0])))).collect()
+    }
+
+    fn concerns(&self, method: &str) -> bool {
+        self.methods.iter().chain(&self.also).any(|name| name == method || name == "*")
+    }
+
+    /// All combinations of the values, the first name slowest.
+    fn candidates(&self) -> Vec<Values> {
+        let mut all = vec![Values::new()];
+        for (name, values) in &self.values {
+            let with = |one: &Values, value: f64| {
+                let mut one = one.clone();
+                one.insert(name.clone(), Value::Number(value));
+                one
+            };
+            all = all.iter().flat_map(|one| values.iter().map(move |&value| with(one, value))).collect();
+        }
+        all
+    }
+
+    /// The values for the methods on a set.
+    pub fn run(&self, description: &Description, set: &Set, material: &Material, seed: u64, watch: &Watch) -> Result<Chosen, String> {
+        let mut chosen = Chosen::new();
+        for (place, name) in self.methods.iter().enumerate() {
+            let values = self.best(description.method(name)?, set, material, seed, watch)?;
+            let others = description.methods.iter().map(|method| &method.name).filter(|_| place == 0);
+            let others = others.filter(|other| !self.methods.contains(other) && self.concerns(other));
+            others.chain([name]).for_each(|name| drop(chosen.insert(name.clone(), values.clone())));
+        }
+        Ok(chosen)
+    }
+
+    fn best(&self, method: &Method, set: &Set, material: &Material, seed: u64, watch: &Watch) -> Result<Values, String> {
+        let candidates = self.candidates();
+        let splits = self.splits.min(material.available().unwrap_or(self.splits));
+        let pairs: Vec<(usize, &Values)> = (0..splits).flat_map(|split| candidates.iter().map(move |values| (split, values))).collect();
+        let loss = |&(split, values): &(usize, &Values)| match watch.cancelled() {
+            true => Ok(f64::INFINITY),
+            false => self.loss(method, set, values, &material.split(split), seed, &watch.silent()),
+        };
+        let losses: Vec<f64> = pairs.par_iter().with_max_len(1).map(loss).collect::<Result<_, String>>()?;
+        let of = |split: usize, place: usize| losses[split * candidates.len() + place];
+        if self.median {
+            let best = |split: usize| least((0..candidates.len()).map(|place| of(split, place)));
+            let mut places: Vec<usize> = (0..splits).map(best).collect();
+            places.sort_unstable();
+            return Ok(candidates[places[(places.len() - 1) / 2]].clone());
+        }
+        let mean = |place: usize| (0..splits).map(|split| of(split, place)).sum::<f64>();
+        Ok(candidates[least((0..candidates.len()).map(mean))].clone())
+    }
+
+    fn loss(
+        &self,
+        method: &Method,
+        set: &Set,
+        chosen: &Values,
+        rows: &(Dataset, Dataset),
+        seed: u64,
+        watch: &Watch,
+    ) -> Result<f64, String> {
+        let (train, test) = rows;
+        let ready = Machines::new(set, train, seed).ready(method, chosen, watch)?;
+        if self.by == By::Folds
+            && let Some(sized) = set.best_size(&ready.train)?
+        {
+            let losses = sized.losses(train, watch).map_err(|error| error.to_string())?;
+            return Ok(losses.iter().map(|size| size.loss).fold(f64::INFINITY, f64::min));
+        }
+        let learner = set.learner(&ready.train, ready.parts, seed)?;
+        let loss = match self.by {
+            By::Test => learner.learn(train, watch).and_then(|fit| Ok(fit.machine.score(test)?.loss())),
+            By::Folds => cross_validate(&learner, train, FOLDS, seed, watch),
+        };
+        // Values that give no machine are not chosen.
+        Ok(loss.unwrap_or(f64::INFINITY))
+    }
+}
+
+/// The place of the least number, the first of equal ones.
+fn least(values: impl Iterator<Item = f64>) -> usize {
+    values.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(place, _)| place)
+}
+
+/// Flags as a list of `NAME=value`, for people.
+pub fn told(values: &Values) -> String {
+    let one = |(name, value): (&String, &Value)| {
+        flags::filled(&format!("{name} {{{name}}}"), &[(name.clone(), value.clone())].into()).unwrap_or_default()
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(", ")
+}

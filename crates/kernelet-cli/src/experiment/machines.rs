@@ -1,0 +1,89 @@
+//! The machines of one split, trained when they are asked for: full ones that others are parts of or are compressed from are kept.
+use std::{collections::HashMap, sync::Arc, time::Instant};
+
+use kernelet::{
+    data::Dataset,
+    learn::{Fit, Learner},
+    watch::Watch,
+};
+
+use super::{
+    description::{Method, Set, Value, Values},
+    flags,
+};
+
+/// The machines of one split.
+pub struct Machines<'a> {
+    set: &'a Set,
+    train: &'a Dataset,
+    seed: u64,
+    known: HashMap<String, Arc<Trained>>,
+}
+
+/// A machine and the time that it took.
+pub struct Trained {
+    /// The machine.
+    pub fit: Fit,
+    /// The time.
+    pub seconds: f64,
+}
+
+/// A method with all places filled.
+pub struct Ready {
+    /// Flags of train, or of what describes the rows.
+    pub train: String,
+    /// Flags of compress.
+    pub compress: Option<String>,
+    /// Vectors of each class, where every class has its own.
+    pub parts: Option<Vec<usize>>,
+}
+
+impl<'a> Machines<'a> {
+    /// No machine yet.
+    pub fn new(set: &'a Set, train: &'a Dataset, seed: u64) -> Self {
+        Machines { set, train, seed, known: HashMap::new() }
+    }
+
+    /// The method with the values of the set, those that were chosen, and what is counted on this split.
+    pub fn ready(&mut self, method: &Method, chosen: &Values, watch: &Watch) -> Result<Ready, String> {
+        let mut values = self.set.values_for(method, chosen)?;
+        let mut parts = None;
+        if let Some(part) = method.part {
+            let count = |all: usize| ((part * all as f64).round() as usize).max(1);
+            let vectors = match &method.of {
+                None => count(self.train.len()),
+                Some(of) => {
+                    let flags = flags::filled(of, &values)?;
+                    let full = self.full(&flags, watch)?;
+                    let machine = &full.fit.machine;
+                    let coefficients = machine.expansion.coefficients.to_dense();
+                    let own = |k: usize| count(coefficients.iter().filter(|row| row[k] != 0.0).count());
+                    parts = (flags::own_vectors(of) && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
+                    parts.as_ref().map_or(count(machine.vectors()), |parts: &Vec<usize>| parts.iter().sum())
+                }
+            };
+            values.insert("part".into(), Value::Number(vectors as f64));
+        }
+        let train = flags::filled(method.train.as_ref().or(method.represent.as_ref()).map_or("", String::as_str), &values)?;
+        let compress = method.compress.as_ref().map(|flags| flags::filled(flags, &values)).transpose()?;
+        Ok(Ready { train, compress, parts })
+    }
+
+    /// The machine of these flags, kept for the next who asks.
+    pub fn full(&mut self, flags: &str, watch: &Watch) -> Result<Arc<Trained>, String> {
+        if let Some(fit) = self.known.get(flags) {
+            return Ok(fit.clone());
+        }
+        let fit = Arc::new(self.learn(flags, None, watch)?);
+        self.known.insert(flags.into(), fit.clone());
+        Ok(fit)
+    }
+
+    /// The machine of these flags.
+    pub fn learn(&self, flags: &str, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Trained, String> {
+        let learner = self.set.learner(flags, parts, self.seed)?;
+        let clock = Instant::now();
+        let fit = learner.learn(self.train, watch).map_err(|error| error.to_string())?;
+        Ok(Trained { fit, seconds: clock.elapsed().as_secs_f64() })
+    }
+}
