@@ -78,9 +78,10 @@ bench-pca: ## kernel PCA beside scikit-learn's, one thread each
 	target/peers-venv/bin/pip install --quiet scikit-learn
 	target/peers-venv/bin/python benches/peers/pca.py $(if $(REPEAT),--repeat $(REPEAT))
 
-bench-python: wheel ## the Python package beside scikit-learn, one thread each
+bench-python: wheel ## the Python package beside scikit-learn, one thread each, and a large model of its made small
 	target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
 	OPENBLAS_NUM_THREADS=1 target/python-venv/bin/python benches/peers/python.py
+	target/python-venv/bin/python benches/peers/python_compress.py
 
 check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; what cannot be installed is left out
 	test -d target/peers-venv || python3 -m venv target/peers-venv || true

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
-SHORT = {"boundary.py": ["-o", "boundary.png"], "compress_a_gaussian_process.py": ["--rows", "300"]}
+SHORT = {"boundary.py": ["-o", "boundary.png"], "put_it_on_a_device.py": ["-o", "device"], "compress_a_gaussian_process.py": ["--rows", "300"]}
 
 
 @pytest.mark.parametrize("name", SHORT)

@@ -67,8 +67,19 @@ pub struct Size {
 
 /// Makes a machine smaller as flags of `compress` say; `data` are rows it was trained on, or like them. A sentence where that cannot be.
 pub fn compress(flags: &[String], machine: &Machine, data: Option<Dataset>, watch: &Watch) -> std::result::Result<Smaller, String> {
+    compress_sizes(flags, machine, data, true, watch)
+}
+
+/// The same; without `every` only the last size is told, and nothing is done for those on the way.
+pub(crate) fn compress_sizes(
+    flags: &[String],
+    machine: &Machine,
+    data: Option<Dataset>,
+    every: bool,
+    watch: &Watch,
+) -> std::result::Result<Smaller, String> {
     let Flags { seed, compress } = read(flags, data.is_some())?;
-    let work = Work { flags: compress, watch };
+    let work = Work { flags: compress, every, watch };
     let mut small = work.run(seed, machine, data).map_err(|failure| failure.sentence())?;
     small.machine.facts.path = Some(path_facts(&small, machine.vectors()));
     Ok(small)
@@ -101,6 +112,7 @@ fn path_facts(small: &Smaller, vectors_before: usize) -> PathFacts {
 
 struct Work<'a> {
     flags: Compress,
+    every: bool,
     watch: &'a Watch<'a>,
 }
 
@@ -198,7 +210,8 @@ impl Work<'_> {
         // Moving all vectors is too dear for every size; each of those told has twice the vectors of the one before.
         let moved = self.flags.settings.refinement().is_some() && self.flags.method().name != "refine";
         let mut sizes = vec![];
-        for i in told(path.len(), moved) {
+        let first = if self.every { 0 } else { path.len().saturating_sub(1) };
+        for i in told(path.len(), moved).into_iter().filter(|&i| i >= first) {
             if self.watch.cancelled() && !sizes.is_empty() {
                 break;
             }

@@ -216,7 +216,7 @@ impl Split<'_> {
             None => &fit.machine,
             Some(compress) => {
                 let clock = Instant::now();
-                let small = smaller::compress(&self.compress_flags(compress), &fit.machine, Some(train.clone()), watch)?;
+                let small = smaller::compress_sizes(&self.compress_flags(compress), &fit.machine, Some(train.clone()), false, watch)?;
                 cell.seconds = clock.elapsed().as_secs_f64();
                 cell.relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
                 compressed = small.machine;
