@@ -25,6 +25,7 @@ use super::{
     material::Material,
     picture::Drawn,
     represent,
+    sides::wrong_sides,
 };
 use crate::{
     failure::{Failure, Result},
@@ -60,6 +61,9 @@ pub struct Cell {
     pub vectors: usize,
     /// The squared distance of the weight vectors from those before compression, as a part of their length.
     pub relative_residual: Option<f64>,
+    /// Test rows on the wrong side of each output, where they are wanted.
+    #[serde(default)]
+    pub wrong_sides: Option<Vec<usize>>,
     /// The objective of learning.
     pub objective: f64,
     /// Steps of learning.
@@ -226,6 +230,9 @@ impl Split<'_> {
         let loss = |data: &Dataset| machine.score(data).map(|scores| scores.loss()).map_err(|error| error.to_string());
         cell.error = loss(test)?;
         cell.train_error = self.experiment.description.wants_train_error().then(|| loss(train)).transpose()?;
+        if !self.set.printed_sides.is_empty() {
+            cell.wrong_sides = Some(wrong_sides(machine, test).map_err(|error| error.to_string())?);
+        }
         cell.vectors = machine.vectors();
         if let (Some(_), Some(output), 0) = (&method.draw, way.output, self.split) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
@@ -249,6 +256,7 @@ impl Split<'_> {
             train_error: None,
             vectors: 0,
             relative_residual: None,
+            wrong_sides: None,
             objective: 0.0,
             iterations: 0,
             evaluations: 0,

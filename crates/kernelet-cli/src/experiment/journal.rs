@@ -148,6 +148,7 @@ mod tests {
             train_error: None,
             vectors: 3,
             relative_residual: None,
+            wrong_sides: None,
             objective: 1.0,
             iterations: 2,
             evaluations: 3,

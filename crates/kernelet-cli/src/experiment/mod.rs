@@ -8,6 +8,7 @@
 //! | `flags` | How do flags with places become a learner? |
 //! | `machines` | Which machines does a split have? |
 //! | `choose` | Which values are chosen before, and how? |
+//! | `sides` | How many rows are on the wrong side of each output? |
 //! | `represent` | How well are rows described by few vectors? |
 //! | `cells` | What came of one set, method and split? |
 //! | `journal` | What was done before an interruption? |
@@ -29,6 +30,7 @@ mod material;
 mod picture;
 mod quantity;
 mod represent;
+mod sides;
 mod summary;
 mod tables;
 mod variance;

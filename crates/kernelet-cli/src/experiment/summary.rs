@@ -8,6 +8,7 @@ use super::{
     choose::Chosen,
     description::{Description, Learned, Method, Set, Value, Values},
     quantity::Quantity,
+    sides::{self, Sides},
     variance::{Factor, Variance, analyse},
 };
 
@@ -40,6 +41,9 @@ pub struct Outcome {
     pub rows: Vec<Row>,
     /// How many printed errors there are, and how many of ours are not above them.
     pub tally: Tally,
+    /// Rows on the wrong side of each output, where the paper printed them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<Sides>,
     /// Values that were chosen, by set and method.
     pub chosen: BTreeMap<String, Chosen>,
     /// The analysis of variance of the errors.
@@ -120,6 +124,7 @@ impl Outcome {
             quantities: description.told(),
             rows,
             chosen: names.zip(chosen).filter(|(_, chosen)| !chosen.is_empty()).collect(),
+            sides: sides::table(description, &cells),
             variance: variance(description, &cells)?,
             cells,
         })

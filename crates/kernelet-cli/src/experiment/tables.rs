@@ -3,6 +3,7 @@ use super::{
     Cell, Outcome, Row,
     choose::told,
     quantity::Quantity,
+    sides::Sides,
     summary::{AVERAGE, Figure, Tally},
     variance::{Effect, Variance},
 };
@@ -57,6 +58,7 @@ pub fn markdown(outcome: &Outcome, made: &Made) -> String {
     for &quantity in &outcome.quantities {
         text += &against_sets(outcome, quantity);
     }
+    text += &each_output(outcome);
     text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.\n";
     text.extend(remarks(outcome).iter().map(|remark| format!("\n{}\n", escaped(remark))));
     text += &chosen(outcome);
@@ -95,6 +97,21 @@ fn against_sets(outcome: &Outcome, quantity: Quantity) -> String {
             if theirs.is_empty() { ours } else { format!("{ours} ({theirs})") }
         };
         text += &line(&[method.to_string()].into_iter().chain(sets.iter().map(cell)).collect::<Vec<_>>());
+    }
+    text
+}
+
+/// Rows on the wrong side of each output.
+fn each_output(outcome: &Outcome) -> String {
+    let Some(first) = outcome.sides.first() else { return String::new() };
+    let head = ["wrong rows of each output".to_string()].into_iter().chain((0..first.wrong.len()).map(|k| k.to_string()));
+    let mut text = format!("\n{}|---|{}\n", line(&head.collect::<Vec<_>>()), "--:|".repeat(first.wrong.len()));
+    for Sides { method, wrong, printed, .. } in &outcome.sides {
+        let cell = |(k, wrong): (usize, &f64)| match printed.as_ref().and_then(|printed| printed.get(k)) {
+            Some(printed) => format!("{} ({})", figure(*wrong), figure(*printed)),
+            None => figure(*wrong),
+        };
+        text += &line(&[method.clone()].into_iter().chain(wrong.iter().enumerate().map(cell)).collect::<Vec<_>>());
     }
     text
 }
@@ -237,6 +254,7 @@ mod tests {
             train_error: None,
             vectors: 7,
             relative_residual: None,
+            wrong_sides: None,
             objective: 1.0,
             iterations: 3,
             evaluations: 4,
