@@ -9,7 +9,7 @@ use kernelet::data::Points;
 use kernelet::sparsify::{
     Sparsifier,
     construct::{FixedPoint, Gradient, Objective, Refine, RefineFrom, Refinement, Starts, StartsFrom},
-    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Weights},
+    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate, Weights},
 };
 
 use crate::failure::{Failure, Result};
@@ -29,8 +29,13 @@ pub struct Method {
 /// All methods; the first is what `auto` means where flags of methods are given.
 pub const METHODS: &[Method] = &[
     Method { name: "pursuit", uses: &["criterion", "outputs", "sample", "plain", "chunk", "passes"], ends_by_itself: never, make: pursuit },
-    Method { name: "l1", uses: &["weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
-    Method { name: "l0", uses: &["lossless", "tolerance", "chunk", "passes"], ends_by_itself: |settings| settings.lossless, make: l0 },
+    Method { name: "l1", uses: &["outputs", "weights", "chunk", "passes"], ends_by_itself: never, make: l1 },
+    Method {
+        name: "l0",
+        uses: &["outputs", "lossless", "tolerance", "chunk", "passes"],
+        ends_by_itself: |settings| settings.lossless,
+        make: l0,
+    },
     Method { name: "independent", uses: &["tolerance", "chunk", "passes"], ends_by_itself: |_| true, make: independent },
     Method { name: "fixed-point", uses: &["outputs", "starts", "start-from", "starts-from"], ends_by_itself: never, make: fixed_point },
     Method { name: "gradient", uses: &["outputs", "starts", "start-from", "starts-from"], ends_by_itself: never, make: gradient },
@@ -56,12 +61,12 @@ fn l1(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
         Some(WeightsFlag::Inverse) => Weights::Inverse,
         _ => Weights::Equal,
     };
-    Box::new(L1 { weights })
+    settings.for_each(Box::new(L1 { weights }))
 }
 
 fn l0(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
     let defaults = L0::default();
-    Box::new(L0 { lossless: settings.lossless, tolerance: settings.tolerance.unwrap_or(defaults.tolerance), ..defaults })
+    settings.for_each(Box::new(L0 { lossless: settings.lossless, tolerance: settings.tolerance.unwrap_or(defaults.tolerance), ..defaults }))
 }
 
 fn independent(settings: &Settings, _seed: u64) -> Box<dyn Sparsifier> {
@@ -88,7 +93,7 @@ pub struct Settings {
     /// What a vector is chosen for (pursuit) [default: weights].
     #[arg(long, value_name = "WHAT", value_enum)]
     pub criterion: Option<CriterionFlag>,
-    /// One set of vectors for all outputs, or one for each (pursuit, fixed-point, gradient) [default: joint].
+    /// One set of vectors for all outputs, or one for each (pursuit, l1, l0, fixed-point, gradient) [default: joint].
     #[arg(long, value_name = "HOW", value_enum)]
     pub outputs: Option<OutputsFlag>,
     /// Look at a random sample of N candidates for each vector; 59 has one of the best 5 % with probability 0.95 (pursuit) [default: all].
@@ -217,6 +222,14 @@ impl Settings {
         Starts { from, count: self.starts.unwrap_or(Starts::default().count), seed }
     }
 
+    /// The method, for each output by itself where that is asked for.
+    fn for_each(&self, method: Box<dyn Sparsifier>) -> Box<dyn Sparsifier> {
+        match self.outputs {
+            Some(OutputsFlag::Separate) => Box::new(Separate { method }),
+            _ => method,
+        }
+    }
+
     /// How vectors are moved together, where that is asked for.
     pub fn refinement(&self) -> Option<Refinement> {
         let asked = self.refine.is_some() || self.refine_steps.is_some() || self.refine_joint;
@@ -264,6 +277,9 @@ impl Method {
             return Err(Failure::usage(format!("--{flag} is not used by {}, only by {}", self.name, users.join(", "))));
         }
         let mut made = (self.make)(settings, seed);
+        if ["l1", "l0"].contains(&self.name) && settings.outputs == Some(OutputsFlag::Pooled) {
+            return Err(Failure::usage("--outputs pooled is for vectors that are made; l1 and l0 have joint or separate"));
+        }
         if settings.chunk.is_some() && settings.outputs == Some(OutputsFlag::Separate) {
             return Err(Failure::usage("--chunk goes with joint outputs; leave out --outputs separate"));
         }

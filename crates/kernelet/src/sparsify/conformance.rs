@@ -6,7 +6,7 @@ use std::sync::{
 
 use super::{
     Budget, Path, Sparsifier, Task, residual,
-    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Weights},
+    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate, Weights},
     squared_norm, toy,
 };
 use crate::{
@@ -25,6 +25,7 @@ fn all() -> Vec<Box<dyn Sparsifier>> {
     all.push(Box::new(Pursuit { sample: Some(9), seed: 3, ..Pursuit::default() }));
     all.push(Box::new(Pursuit { backfit: false, ..Pursuit::default() }));
     all.push(Box::new(Pursuit { outputs: Outputs::Separate, ..Pursuit::default() }));
+    all.push(Box::new(Separate { method: Box::new(L1 { weights: Weights::Equal }) }));
     all.push(Box::new(L1 { weights: Weights::Equal }));
     all.push(Box::new(L1 { weights: Weights::Inverse }));
     all.push(Box::new(L0::default()));

@@ -101,6 +101,13 @@ impl Path {
         Path { residuals, ..self }
     }
 
+    /// The same path with its last size alone.
+    pub(crate) fn only_last(self) -> Self {
+        let Some(last) = self.len().checked_sub(1) else { return self };
+        let (level, residual) = (self.expansion(last), self.residuals[last]);
+        Path { levels: Levels::List(vec![level]), residuals: vec![residual], ..self }
+    }
+
     /// Number of sizes.
     pub fn len(&self) -> usize {
         self.residuals.len()

@@ -37,4 +37,5 @@ pub use pursuit::{Criterion, Outputs, Pursuit};
 pub use random::RandomBasis;
 pub(crate) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;
+pub use separate::Separate;
 pub(super) use separate::one_output;

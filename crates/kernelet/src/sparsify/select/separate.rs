@@ -10,8 +10,37 @@ use crate::{
     watch::Watch,
 };
 
+/// Any method that chooses vectors, for each output by itself: the budget is that of each, and the path has one size, because what penalties
+/// choose for one size need not be part of what they choose for the next. Cost: that of the method for each output.
+pub struct Separate {
+    /// What chooses.
+    pub method: Box<dyn Sparsifier>,
+}
+
+impl Sparsifier for Separate {
+    fn name(&self) -> &'static str {
+        self.method.name()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.method.check()
+    }
+
+    fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
+        budget.check()?;
+        task.check()?;
+        each(task, |one| Ok(self.method.sparsify(one, budget, watch)?.only_last()))
+    }
+}
+
 /// A pursuit for each output; level i of the path joins level i of all of them.
 pub(super) fn pursue(method: &Pursuit, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path> {
+    let method = Pursuit { outputs: Outputs::Joint, ..method.clone() };
+    each(task, |one| method.sparsify(one, budget, watch))
+}
+
+/// The paths of all outputs, joined.
+fn each(task: &Task, sparsify: impl Fn(&Task) -> Result<Path>) -> Result<Path> {
     let dense = task.machine.expansion.coefficients.to_dense();
     let mut parts = Vec::with_capacity(dense.cols());
     for output in 0..dense.cols() {
@@ -21,8 +50,7 @@ pub(super) fn pursue(method: &Pursuit, task: &Task, budget: &Budget, watch: &Wat
             continue;
         }
         let machine = one_output(task.machine, &used, values);
-        let method = Pursuit { outputs: Outputs::Joint, ..method.clone() };
-        let mut path = method.sparsify(&Task { machine: &machine, ..*task }, budget, watch)?;
+        let mut path = sparsify(&Task { machine: &machine, ..*task })?;
         if task.candidates.is_none() {
             path.chosen.iter_mut().for_each(|chosen| *chosen = used[*chosen]);
         }
@@ -41,11 +69,29 @@ pub(in super::super) fn one_output(machine: &Machine, used: &[usize], values: Ve
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::L1, *};
     use crate::{
         kernel::Kernel,
         sparsify::{residual, squared_norm, toy},
     };
+
+    #[test]
+    fn a_penalty_for_each_output_is_that_of_a_machine_of_one_output() {
+        let machine = toy::machine(Kernel::gaussian(0.5), 24, 3);
+        let task = Task { machine: &machine, data: None, candidates: None };
+        let budget = Budget::vectors(5);
+        let small = Separate { method: Box::new(L1::default()) }.sparsify(&task, &budget, &Watch::none()).unwrap().last().unwrap();
+        let coefficients = machine.expansion.coefficients.to_dense();
+        let mut sum = 0.0;
+        for output in 0..3 {
+            let one = one_output(&machine, &(0..24).collect::<Vec<_>>(), coefficients.col(output));
+            let alone = L1::default().sparsify(&Task { machine: &one, ..task }, &budget, &Watch::none()).unwrap();
+            let used = small.expansion.coefficients.to_dense().col(output).iter().filter(|beta| **beta != 0.0).count();
+            assert_eq!(used, alone.levels().last().unwrap().vectors);
+            sum += alone.levels().last().unwrap().residual;
+        }
+        assert!((residual(&machine.expansion, &small.expansion).unwrap() - sum).abs() < 1e-9 * sum);
+    }
 
     #[test]
     fn each_output_is_what_it_would_be_alone() {
