@@ -42,7 +42,7 @@ const EXAMPLES: &str = "\
 Examples:
   kernelet reproduce list
   kernelet reproduce generated-svm
-  kernelet reproduce wu2006-table1-svm --data-dir ../data -o results
+  kernelet reproduce wu2006-tables-1-2 --data-dir ../data -o results
   kernelet reproduce all --generated --splits 3
 
 Errors are in percent of the test rows, with the standard error of the mean over splits.";
@@ -59,26 +59,33 @@ impl Reproduce {
             all.into_iter().try_for_each(|path| files::check_output(&path, &[]))?;
         }
         let clock = Instant::now();
-        let (mut experiments, mut files) = (vec![], vec![]);
-        for experiment in &chosen {
+        let (mut experiments, mut files, mut end) = (vec![], vec![], Ok(()));
+        for (place, experiment) in chosen.iter().enumerate() {
             match self.run_one(experiment, &mut files, session) {
                 Ok(outcome) => experiments.push(outcome),
-                Err(Failure::Cancelled) if !experiments.is_empty() => {
-                    session.note("interrupted; the experiments done so far are kept");
-                    let left = chosen.iter().skip(experiments.len());
+                Err(Failure::Cancelled) => {
+                    if self.output.is_some() {
+                        session.note("interrupted; the cells done so far are kept, and the same command goes on from there");
+                    }
+                    let left = chosen.iter().skip(place);
                     skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "interrupted".into() }));
+                    end = Err(Failure::Cancelled);
                     break;
                 }
-                Err(Failure::Cancelled) if self.output.is_some() => {
-                    session.note("interrupted; the cells done so far are kept, and the same command goes on from there");
-                    return Err(Failure::Cancelled);
+                Err(failure) if chosen.len() == 1 => return Err(failure),
+                Err(failure) => {
+                    skipped.push(Skipped { name: experiment.name.clone(), reason: failure.sentence() });
+                    end = Err(Failure::failed("not all experiments could be run"));
                 }
-                Err(failure) => return Err(failure),
             }
+        }
+        if experiments.is_empty() && end.is_err() {
+            return end;
         }
         let seconds = clock.elapsed().as_secs_f64();
         let version = env!("CARGO_PKG_VERSION");
-        session.answer(&Reproduced { command: command(), version, experiments, skipped, files, seconds })
+        session.answer(&Reproduced { command: command(), version, experiments, skipped, files, seconds })?;
+        end
     }
 
     fn run_one(&self, experiment: &Experiment, files: &mut Vec<String>, session: &Session) -> Result<Outcome> {

@@ -42,7 +42,13 @@ pub struct Experiment {
 impl Experiment {
     fn parse(name: &str, origin: &str, text: &str) -> Result<Self> {
         let description = Description::parse(text).map_err(|reason| Failure::failed(format!("{origin}: {reason}")))?;
-        Ok(Experiment { name: name.into(), description })
+        let experiment = Experiment { name: name.into(), description };
+        let mut files = [experiment.pictures(), experiment.chart_files()].concat();
+        files.sort();
+        match files.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(Failure::failed(format!("{origin}: two pictures would have the name {}", pair[0]))),
+            None => Ok(experiment),
+        }
     }
 
     /// The files that are needed from `directory`, each once.
@@ -62,7 +68,15 @@ impl Experiment {
     /// The pictures of an outcome, by the name of their file.
     pub fn charts(&self, outcome: &Outcome) -> Vec<(String, String)> {
         let drawn = self.description.figures.iter().flat_map(|figure| figure.draw(outcome));
-        drawn.map(|(name, svg)| (format!("{}-{}.svg", self.name, plain(&name)), svg)).collect()
+        drawn.map(|(name, svg)| (self.chart_file(&name), svg)).collect()
+    }
+
+    fn chart_file(&self, name: &str) -> String {
+        format!("{}-{}.svg", self.name, plain(name))
+    }
+
+    fn chart_files(&self) -> Vec<String> {
+        self.description.figures.iter().flat_map(|figure| figure.names(&self.description)).map(|name| self.chart_file(&name)).collect()
     }
 
     /// The files of the pictures of machines.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Experiment, Outcome,
-    choose::{Chosen, told},
+    choose::{Chosen, Place, told},
     description::{Description, Method, Set, Values},
     flags,
     journal::Journal,
@@ -54,6 +54,7 @@ pub struct Cell {
     /// Rows to test on.
     pub test_rows: usize,
     /// The part of the test rows predicted wrongly, or the mean squared error.
+    #[serde(deserialize_with = "number")]
     pub error: f64,
     /// The same on the training rows, where it is wanted.
     pub train_error: Option<f64>,
@@ -65,6 +66,7 @@ pub struct Cell {
     #[serde(default)]
     pub wrong_sides: Option<Vec<usize>>,
     /// The objective of learning.
+    #[serde(deserialize_with = "number")]
     pub objective: f64,
     /// Steps of learning.
     pub iterations: u64,
@@ -74,6 +76,11 @@ pub struct Cell {
     pub status: Status,
     /// Time to learn, or to compress what was learned.
     pub seconds: f64,
+}
+
+/// A number, which JSON has as null where it is not finite.
+fn number<'a, D: serde::Deserializer<'a>>(source: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
 /// How an experiment is run.
@@ -116,11 +123,7 @@ pub fn run(experiment: &Experiment, way: &Way, session: &Session) -> Result<Outc
     }
     session.detail(format!("{}: {}", experiment.name, counted(todo.len() * description.methods.len(), "cell")));
     let cells = run_all(&todo, way, &journal, session)?;
-    let ended = |cell: &&Cell| matches!(cell.status, Status::Cancelled);
-    if let Some(cell) = cells.iter().find(ended) {
-        session.note(format!("{}: not all machines converged, the first on {}, split {}", experiment.name, cell.set, cell.split));
-    }
-    Outcome::new(experiment, wanted, chosen, cells).map_err(|reason| Failure::failed(format!("{}: {reason}", experiment.name)))
+    Ok(Outcome::new(experiment, wanted, chosen, cells))
 }
 
 /// The values of each set that the description lets be chosen.
@@ -134,7 +137,7 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
             let found = match journal.choice(&set.name, place) {
                 Some(found) => found,
                 None => {
-                    let found = choice.run(description, set, material, seed, &watch);
+                    let found = choice.run(&Place { description, set, material, seed }, &chosen, &watch);
                     let found = found.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
                     session.check_cancelled()?;
                     journal.keep_choice(&set.name, place, &found)?;
@@ -163,7 +166,8 @@ fn run_all(todo: &[Split], way: &Way, journal: &Journal, session: &Session) -> R
         let mut cells = vec![];
         for method in methods {
             session.check_cancelled()?;
-            let cell = match journal.cell(&split.set.name, &method.name, split.split + 1) {
+            let kept = journal.cell(&split.set.name, &method.name, split.split + 1).filter(|_| split.drawn(method, way));
+            let cell = match kept {
                 Some(cell) => cell,
                 None => {
                     let cell = split.run(method, &mut machines, (&train, &test), way, &watch.silent());
@@ -203,7 +207,7 @@ impl Split<'_> {
         }
         let shared = ready.compress.is_some() || self.experiment.description.is_full(method);
         let trained = match shared {
-            true => machines.full(&ready.train, watch)?,
+            true => machines.full(&ready.train, ready.parts, watch)?,
             false => machines.learn(&ready.train, ready.parts, watch)?.into(),
         };
         let (fit, report) = (&trained.fit, &trained.fit.report);
@@ -223,6 +227,7 @@ impl Split<'_> {
                 let small = smaller::compress_sizes(&self.compress_flags(compress), &fit.machine, Some(train.clone()), false, watch)?;
                 cell.seconds = clock.elapsed().as_secs_f64();
                 cell.relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
+                cell.status = cell.status.worse(small.status);
                 compressed = small.machine;
                 &compressed
             }
@@ -239,6 +244,12 @@ impl Split<'_> {
             Drawn { experiment, set, method, machine, train, chosen }.write(machines, output, watch)?;
         }
         Ok(cell)
+    }
+
+    /// True where nothing is to be drawn of a method, or it was drawn before.
+    fn drawn(&self, method: &Method, way: &Way) -> bool {
+        let picture = self.experiment.picture(self.set, method).filter(|_| self.split == 0);
+        way.output.zip(picture).is_none_or(|(directory, name)| directory.join(name).is_file())
     }
 
     fn compress_flags(&self, flags: &str) -> Vec<String> {

@@ -13,8 +13,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    description::{Description, Method, Set, Value, Values},
-    flags,
+    description::{Description, MOST_SPLITS, Method, Set, Value, Values},
     machines::Machines,
     material::Material,
 };
@@ -52,17 +51,37 @@ pub enum By {
     Folds,
 }
 
+/// Where values are chosen.
+pub struct Place<'a> {
+    /// The experiment.
+    pub description: &'a Description,
+    /// The set.
+    pub set: &'a Set,
+    /// Its rows.
+    pub material: &'a Material,
+    /// Seed of what is drawn.
+    pub seed: u64,
+}
+
 /// What was chosen for a set: values for each method.
 pub type Chosen = BTreeMap<String, Values>;
 
 impl Choose {
     /// Refuses a choice from nothing, or for nobody.
     pub fn check(&self, description: &Description) -> Result<(), String> {
+        if self.splits > MOST_SPLITS {
+            return Err(format!("a choice looks at {} splits, but {MOST_SPLITS} are the most", self.splits));
+        }
         if self.splits == 0 || self.methods.is_empty() || self.values.is_empty() || self.values.values().any(Vec::is_empty) {
             return Err("a choice needs methods, splits, and at least one value of every name".into());
         }
         if self.median && self.values.len() != 1 {
             return Err("a median is that of values of one name".into());
+        }
+        for name in &self.methods {
+            if description.method(name)?.train.is_none() || description.method(name)?.compress.is_some() {
+                return Err(format!("values are chosen by what is trained, but {name} is compressed or describes rows"));
+            }
         }
         self.methods.iter().chain(self.also.iter().filter(|name| *name != "*")).try_for_each(|name| description.method(name).map(drop))
     }
@@ -81,6 +100,9 @@ impl Choose {
     fn candidates(&self) -> Vec<Values> {
         let mut all = vec![Values::new()];
         for (name, values) in &self.values {
+            // In order, so that the median of the places is that of the values.
+            let mut values = values.clone();
+            values.sort_by(f64::total_cmp);
             let with = |one: &Values, value: f64| {
                 let mut one = one.clone();
                 one.insert(name.clone(), Value::Number(value));
@@ -91,27 +113,34 @@ impl Choose {
         all
     }
 
-    /// The values for the methods on a set.
-    pub fn run(&self, description: &Description, set: &Set, material: &Material, seed: u64, watch: &Watch) -> Result<Chosen, String> {
+    /// The values for the methods on a set, after what was chosen for them before.
+    pub fn run(&self, place: &Place, before: &Chosen, watch: &Watch) -> Result<Chosen, String> {
         let mut chosen = Chosen::new();
-        for (place, name) in self.methods.iter().enumerate() {
-            let values = self.best(description.method(name)?, set, material, seed, watch)?;
-            let others = description.methods.iter().map(|method| &method.name).filter(|_| place == 0);
+        for (turn, name) in self.methods.iter().enumerate() {
+            let values = self.best(place, place.description.method(name)?, before.get(name).unwrap_or(&Values::new()), watch)?;
+            let others = place.description.methods.iter().map(|method| &method.name).filter(|_| turn == 0);
             let others = others.filter(|other| !self.methods.contains(other) && self.concerns(other));
             others.chain([name]).for_each(|name| drop(chosen.insert(name.clone(), values.clone())));
         }
         Ok(chosen)
     }
 
-    fn best(&self, method: &Method, set: &Set, material: &Material, seed: u64, watch: &Watch) -> Result<Values, String> {
+    fn best(&self, place: &Place, method: &Method, before: &Values, watch: &Watch) -> Result<Values, String> {
         let candidates = self.candidates();
-        let splits = self.splits.min(material.available().unwrap_or(self.splits));
+        let splits = self.splits.min(place.material.available().unwrap_or(self.splits));
         let pairs: Vec<(usize, &Values)> = (0..splits).flat_map(|split| candidates.iter().map(move |values| (split, values))).collect();
-        let loss = |&(split, values): &(usize, &Values)| match watch.cancelled() {
-            true => Ok(f64::INFINITY),
-            false => self.loss(method, set, values, &material.split(split), seed, &watch.silent()),
+        let loss = |&(split, values): &(usize, &Values)| {
+            let mut values = values.clone();
+            values.extend(before.clone());
+            match watch.cancelled() {
+                true => Ok(f64::INFINITY),
+                false => self.loss(place, method, &values, &place.material.split(split), &watch.silent()),
+            }
         };
         let losses: Vec<f64> = pairs.par_iter().with_max_len(1).map(loss).collect::<Result<_, String>>()?;
+        if losses.iter().all(|loss| loss.is_infinite()) && !watch.cancelled() {
+            return Err(format!("{}: none of the values to choose from gives a machine", method.name));
+        }
         let of = |split: usize, place: usize| losses[split * candidates.len() + place];
         if self.median {
             let best = |split: usize| least((0..candidates.len()).map(|place| of(split, place)));
@@ -123,31 +152,30 @@ impl Choose {
         Ok(candidates[least((0..candidates.len()).map(mean))].clone())
     }
 
-    fn loss(
-        &self,
-        method: &Method,
-        set: &Set,
-        chosen: &Values,
-        rows: &(Dataset, Dataset),
-        seed: u64,
-        watch: &Watch,
-    ) -> Result<f64, String> {
-        let (train, test) = rows;
-        let ready = Machines::new(set, train, seed).ready(method, chosen, watch)?;
+    fn loss(&self, place: &Place, method: &Method, values: &Values, rows: &(Dataset, Dataset), watch: &Watch) -> Result<f64, String> {
+        let (Place { set, seed, .. }, (train, test)) = (place, rows);
+        let ready = Machines::new(set, train, *seed).ready(method, values, watch)?;
+        // Values that give no machine are not chosen.
         if self.by == By::Folds
-            && let Some(sized) = set.best_size(&ready.train)?
+            && let Some(sized) = set.best_size(&ready.train, *seed)?
         {
-            let losses = sized.losses(train, watch).map_err(|error| error.to_string())?;
-            return Ok(losses.iter().map(|size| size.loss).fold(f64::INFINITY, f64::min));
+            let losses = scaled(set, train)?.and_then(|train| sized.losses(&train, watch));
+            return Ok(losses.map_or(f64::INFINITY, |sizes| sizes.iter().map(|size| size.loss).fold(f64::INFINITY, f64::min)));
         }
-        let learner = set.learner(&ready.train, ready.parts, seed)?;
+        let learner = set.learner(&ready.train, ready.parts, *seed)?;
         let loss = match self.by {
             By::Test => learner.learn(train, watch).and_then(|fit| Ok(fit.machine.score(test)?.loss())),
-            By::Folds => cross_validate(&learner, train, FOLDS, seed, watch),
+            By::Folds => cross_validate(&learner, train, FOLDS, *seed, watch),
         };
-        // Values that give no machine are not chosen.
         Ok(loss.unwrap_or(f64::INFINITY))
     }
+}
+
+/// The rows as the set scales them, by all of them.
+fn scaled(set: &Set, train: &Dataset) -> Result<kernelet::Result<Dataset>, String> {
+    let scale = set.scaling()?.fit(&train.points);
+    let points = scale.and_then(|scale| scale.map_or(Ok(train.points.clone()), |scale| scale.apply(&train.points)));
+    Ok(points.map(|points| Dataset { points, ..train.clone() }))
 }
 
 /// The place of the least number, the first of equal ones.
@@ -155,10 +183,8 @@ fn least(values: impl Iterator<Item = f64>) -> usize {
     values.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(place, _)| place)
 }
 
-/// Flags as a list of `NAME=value`, for people.
+/// Values as a list of `NAME value`, for people.
 pub fn told(values: &Values) -> String {
-    let one = |(name, value): (&String, &Value)| {
-        flags::filled(&format!("{name} {{{name}}}"), &[(name.clone(), value.clone())].into()).unwrap_or_default()
-    };
+    let one = |(name, value): (&String, &Value)| format!("{name} {}", value.text());
     values.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -7,10 +7,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{choose::Choose, figures::FigureOf, flags, quantity::Quantity};
+use super::{choose::Choose, figures::FigureOf, flags, quantity::Quantity, summary::AVERAGE};
+use crate::pictures;
 
 /// The most splits of one set.
 pub const MOST_SPLITS: usize = 10_000;
+
+/// The most values that a method runs through.
+const MOST_RUNS: usize = 1000;
 
 /// One experiment as its file has it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -197,6 +201,9 @@ impl Description {
             return Err(format!("splits is {}, but must be between 1 and {MOST_SPLITS}", self.splits));
         }
         require_names("set", self.sets.iter().map(|set| &set.name))?;
+        if self.sets.iter().any(|set| set.name == AVERAGE) {
+            return Err(format!("{AVERAGE} is the name of the means over all sets; call the set otherwise"));
+        }
         require_names("method", self.methods.iter().map(|method| &method.name))?;
         self.choose.iter().try_for_each(|choose| choose.check(self))?;
         self.figures.iter().try_for_each(|figure| figure.check(self))?;
@@ -216,15 +223,28 @@ impl Description {
         Ok(())
     }
 
+    /// Refuses pictures that cannot be drawn.
+    fn check_drawn(&self, method: &Method) -> Result<(), String> {
+        let Some(draw) = &method.draw else { return Ok(()) };
+        if method.represent.is_some() {
+            return Err(format!("method {}: what describes rows has no picture", method.name));
+        }
+        match draw {
+            Draw::Images(size) => pictures::size(size).map(drop).map_err(|reason| format!("method {}: images {reason}", method.name)),
+            Draw::Boundary(other) => match self.method(other)? {
+                Method { compress: None, represent: None, part: None, .. } => Ok(()),
+                _ => Err(format!("method {}: the boundary beside it must be that of a full machine", method.name)),
+            },
+        }
+    }
+
     fn check_set(&self, set: &Set) -> Result<(), String> {
         set.scaling()?;
         set.check_rows()?;
         for method in &self.methods {
             let chosen = Choose::first(&self.choose, method);
             flags::check(method, set, &chosen).map_err(|reason| format!("method {}: {reason}", method.name))?;
-            if let Some(Draw::Boundary(other)) = &method.draw {
-                self.method(other)?;
-            }
+            self.check_drawn(method)?;
         }
         Ok(())
     }
@@ -233,6 +253,10 @@ impl Description {
 impl Method {
     /// A method for each combination of the values that this one runs through, the last name fastest.
     fn runs(&self) -> Result<Vec<Method>, String> {
+        let count = self.each.values().fold(1usize, |count, values| count.saturating_mul(values.len()));
+        if !(1..=MOST_RUNS).contains(&count) {
+            return Err(format!("method {}: it would have {count} rows, but there are 1 to {MOST_RUNS}", self.name));
+        }
         let mut runs = vec![Method { each: BTreeMap::new(), line: self.name.clone(), ..self.clone() }];
         for (key, values) in &self.each {
             let with = |method: &Method, value: &Value| {
@@ -260,6 +284,9 @@ fn require_names<'a>(what: &str, names: impl Iterator<Item = &'a String>) -> Res
     let names: Vec<&String> = names.collect();
     if names.is_empty() {
         return Err(format!("there is no {what}"));
+    }
+    if let Some(name) = names.iter().find(|name| name.is_empty() || name.contains(char::is_control)) {
+        return Err(format!("{name:?} is no name for a {what}"));
     }
     match names.iter().enumerate().find(|(i, name)| names[..*i].contains(name)) {
         Some((_, name)) => Err(format!("there are two {what}s with the name {name}")),

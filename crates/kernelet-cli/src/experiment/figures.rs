@@ -67,13 +67,25 @@ impl FigureOf {
         if let Some(set) = self.sets.iter().find(|name| description.sets.iter().all(|set| set.name != **name)) {
             return Err(wrong(&format!("set {set}")));
         }
-        let known = |name: &&String| description.methods.iter().all(|method| method.line != **name && method.name != **name);
-        if let Some(line) = self.lines.iter().chain(&self.levels).find(known) {
+        if self.kind == Kind::Boxes && self.y == Quantity::Deviation && !self.over_sets {
+            return Err(format!("figure {}: a deviation over splits has no spread over splits", self.name));
+        }
+        let unknown = |name: &&String| description.methods.iter().all(|method| method.line != **name && method.name != **name);
+        if let Some(line) = self.lines.iter().chain(&self.levels).find(unknown) {
             return Err(wrong(&format!("line {line}")));
         }
         match self.logarithmic.iter().find(|axis| !["x", "y"].contains(&axis.as_str())) {
             Some(axis) => Err(wrong(&format!("axis {axis}"))),
             None => Ok(()),
+        }
+    }
+
+    /// The ends of the names of all pictures.
+    pub fn names(&self, description: &Description) -> Vec<String> {
+        let sets = description.sets.iter().filter(|set| self.sets.is_empty() || self.sets.contains(&set.name));
+        match self.over_sets {
+            true => vec![self.name.clone()],
+            false => sets.map(|set| format!("{}-{}", self.name, set.name)).collect(),
         }
     }
 
@@ -83,7 +95,7 @@ impl FigureOf {
             return vec![(self.name.clone(), self.over_sets(outcome))];
         }
         let mut sets: Vec<&str> = vec![];
-        for row in outcome.rows.iter().filter(|row| row.set != AVERAGE && (self.sets.is_empty() || self.sets.contains(&row.set))) {
+        for row in outcome.rows.iter().filter(|row| self.of_set(row)) {
             if !sets.contains(&row.set.as_str()) {
                 sets.push(&row.set);
             }
@@ -95,8 +107,12 @@ impl FigureOf {
         sets.into_iter().map(|set| (format!("{}-{set}", self.name), one(set))).collect()
     }
 
-    fn wanted(&self, name: &str) -> bool {
-        self.lines.is_empty() || self.lines.iter().any(|line| line == name)
+    fn wanted(&self, row: &Row) -> bool {
+        self.lines.is_empty() || named(&self.lines, row)
+    }
+
+    fn of_set(&self, row: &Row) -> bool {
+        row.set != AVERAGE && (self.sets.is_empty() || self.sets.contains(&row.set))
     }
 
     fn axis(&self, quantity: Quantity, name: &str, percent: bool) -> Axis {
@@ -110,15 +126,15 @@ impl FigureOf {
 
     fn curve(&self, outcome: &Outcome, set: &str) -> String {
         let rows: Vec<&Row> = outcome.rows.iter().filter(|row| row.set == set).collect();
-        let levels = rows.iter().filter(|row| self.levels.contains(&row.method));
+        let levels = rows.iter().filter(|row| named(&self.levels, row));
         let levels = levels.filter_map(|row| Some((row.method.clone(), row.figure(self.y)?.mean))).collect();
-        let drawn = rows.iter().filter(|row| self.wanted(&row.line) && !self.levels.contains(&row.method));
+        let drawn = rows.iter().filter(|row| self.wanted(row) && !named(&self.levels, row));
         let points = drawn.filter_map(|row| Some((row.line.as_str(), self.point(row)?)));
         self.chart(format!("{}: {set}", outcome.title), points, levels, rows.iter().any(|row| row.percent))
     }
 
     fn over_sets(&self, outcome: &Outcome) -> String {
-        let rows = || outcome.rows.iter().filter(|row| row.set != AVERAGE && self.wanted(&row.line));
+        let rows = || outcome.rows.iter().filter(|row| self.of_set(row) && self.wanted(row) && !named(&self.levels, row));
         let percent = rows().any(|row| row.percent);
         if self.kind == Kind::Curve {
             let points = rows().filter_map(|row| Some((row.line.as_str(), self.point(row)?)));
@@ -131,7 +147,7 @@ impl FigureOf {
 
     fn boxes(&self, outcome: &Outcome, set: &str) -> String {
         let percent = outcome.rows.iter().any(|row| row.set == set && row.percent);
-        let line = |cell: &Cell| outcome.rows.iter().find(|row| row.method == cell.method).is_some_and(|row| self.wanted(&row.line));
+        let line = |cell: &Cell| outcome.rows.iter().find(|row| row.method == cell.method).is_some_and(|row| self.wanted(row));
         let cells = outcome.cells.iter().filter(|cell| cell.set == set && line(cell));
         let values = cells.map(|cell| (cell.method.as_str(), self.y.of(cell, percent)));
         Boxes { title: format!("{}: {set}", outcome.title), y: self.axis(self.y, "y", percent), groups: grouped(values) }.svg()
@@ -148,6 +164,11 @@ impl FigureOf {
         lines.iter_mut().for_each(|line| line.points.sort_by(|a, b| a.x.total_cmp(&b.x)));
         Chart { title, x: self.axis(self.x, "x", percent), y: self.axis(self.y, "y", percent), lines, levels }.svg()
     }
+}
+
+/// True where the method of a row, or its line, is among these.
+fn named(names: &[String], row: &Row) -> bool {
+    names.iter().any(|name| *name == row.line || *name == row.method)
 }
 
 /// The values of each name, in the order in which names come.

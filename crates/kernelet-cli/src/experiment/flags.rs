@@ -1,14 +1,15 @@
 //! From flags with places to learners: the places are filled, and the flags read as the program reads them.
 use kernelet::{
     data::read::Wanted,
-    learn::{BestSize, HowToScale, Scaled},
+    learn::{BestSize, HowToScale, Multiclass, Scaled},
 };
 
 use super::description::{Learned, Method, Set, Value, Values};
 use crate::{LearnerFlags, smaller};
 
 impl Value {
-    fn text(&self) -> String {
+    /// As it stands in flags.
+    pub fn text(&self) -> String {
         match self {
             Value::Number(number) => number.to_string(),
             Value::Word(word) => word.clone(),
@@ -74,8 +75,8 @@ impl Set {
     }
 
     /// The same where cross-validation is to choose the number of vectors, which the learner can be asked about.
-    pub fn best_size(&self, flags: &str) -> Result<Option<BestSize>, String> {
-        let flags = read(flags, 0)?;
+    pub fn best_size(&self, flags: &str, seed: u64) -> Result<Option<BestSize>, String> {
+        let flags = read(flags, seed)?;
         let kernel = flags.kernel.of_flags().map_err(|failure| failure.sentence())?;
         Ok(flags.learner.best_size(kernel, &flags.settings))
     }
@@ -92,8 +93,8 @@ pub fn words(flags: &str) -> Vec<String> {
 }
 
 /// True where every class has vectors of its own, so that a part is one of those of each class.
-pub fn own_vectors(flags: &str) -> bool {
-    flags.contains("--multiclass one-vs-rest")
+pub fn own_vectors(flags: &str) -> Result<bool, String> {
+    Ok(read(flags, 0)?.settings.multiclass == Some(Multiclass::OneVsRest))
 }
 
 /// Refuses a method that cannot be run on a set, with values that could be chosen.

@@ -2,16 +2,16 @@
 //! tells the experiment, its data and its seed. Another experiment begins anew.
 use std::{
     collections::BTreeMap,
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Mutex,
 };
 
 use kernelet::{Error, model::write_atomically};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Experiment, cells::Way, choose::Chosen};
+use super::{Cell, Experiment, cells::Way, choose::Chosen, description::Description};
 use crate::{
     failure::{Failure, Result},
     layout::counted,
@@ -46,7 +46,7 @@ impl Journal {
         let path = output.join(format!("{}.jsonl", experiment.name));
         let belongs = belonging(experiment, way, session)?;
         let mut journal = Journal::default();
-        let lines = read(&path);
+        let lines = read(&path)?;
         let same = matches!(lines.first(), Some(Line::Experiment(text)) if *text == belongs);
         if same {
             lines.into_iter().for_each(|line| journal.take(line));
@@ -59,7 +59,13 @@ impl Journal {
                 ));
             }
         } else if !lines.is_empty() {
-            session.note(format!("{}: the experiment, its data or its seed have changed; all cells are computed anew", experiment.name));
+            let old = path.with_extension("jsonl.old");
+            fs::rename(&path, &old).map_err(|source| Error::io(&old, source))?;
+            let old = old.display();
+            session.note(format!(
+                "{}: the experiment, its data or its seed have changed; all cells are computed anew, the others are in {old}",
+                experiment.name
+            ));
         }
         // Written anew, so that a last line that was cut off is gone.
         let choices =
@@ -114,17 +120,36 @@ fn text(line: &Line) -> Result<String> {
     serde_json::to_string(line).map(|text| text + "\n").map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))
 }
 
-/// The lines that can be read, up to the first that cannot.
-fn read(path: &PathBuf) -> Vec<Line> {
-    let Ok(file) = File::open(path) else { return vec![] };
-    let lines = BufReader::new(file).lines();
-    lines.map_while(|line| line.ok().and_then(|line| serde_json::from_str(&line).ok())).collect()
+/// The lines that can be read; a file that is no journal is refused, for it would be overwritten.
+fn read(path: &Path) -> Result<Vec<Line>> {
+    if !path.exists() {
+        return Ok(vec![]);
+    }
+    let refused = || Failure::failed(format!("{} is not a journal of kernelet reproduce; move it away", path.display()));
+    if !path.is_file() {
+        return Err(refused());
+    }
+    let file = File::open(path).map_err(|source| Error::io(path, source))?;
+    let all = BufReader::new(file).lines().map_while(std::result::Result::ok);
+    let lines: Vec<Line> = all.filter_map(|line| serde_json::from_str(&line).ok()).collect();
+    match lines.first() {
+        Some(Line::Experiment(_)) => Ok(lines),
+        _ => Err(refused()),
+    }
 }
 
-/// What makes cells the same: the description, the version, the seed and the bytes of the data, but not the number of splits.
+/// What makes cells the same: the description, the version, the seed and the bytes of the data, but neither words, nor pictures, nor the number of
+/// splits.
 fn belonging(experiment: &Experiment, way: &Way, session: &Session) -> Result<String> {
-    let mut description = experiment.description.clone();
-    description.splits = 1;
+    let description = Description {
+        title: String::new(),
+        paper: String::new(),
+        note: None,
+        splits: 1,
+        figures: vec![],
+        variance: vec![],
+        ..experiment.description.clone()
+    };
     let json = serde_json::to_string(&description).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
     let sums: Vec<String> = experiment.files(way.directory).iter().filter_map(checksum::of_file).collect();
     let text = format!("{} {} {} {json} {}", experiment.name, env!("CARGO_PKG_VERSION"), session.seed, sums.join(" "));
@@ -158,7 +183,9 @@ mod tests {
         let path = std::env::temp_dir().join(format!("kernelet-journal-{}.jsonl", std::process::id()));
         let line = serde_json::to_string(&Line::Cell(cell)).unwrap();
         std::fs::write(&path, format!("{{\"experiment\":\"x\"}}\n{line}\n{}", &line[..20])).unwrap();
-        let lines = read(&path);
+        let lines = read(&path).unwrap();
+        std::fs::write(&path, "{\"my\":\"data\"}\n").unwrap();
+        assert!(read(&path).is_err());
         std::fs::remove_file(&path).unwrap();
         let mut journal = Journal::default();
         assert_eq!(lines.len(), 2);

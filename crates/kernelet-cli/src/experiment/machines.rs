@@ -17,7 +17,7 @@ pub struct Machines<'a> {
     set: &'a Set,
     train: &'a Dataset,
     seed: u64,
-    known: HashMap<String, Arc<Trained>>,
+    known: HashMap<(String, Option<Vec<usize>>), Arc<Trained>>,
 }
 
 /// A machine and the time that it took.
@@ -54,11 +54,11 @@ impl<'a> Machines<'a> {
                 None => count(self.train.len()),
                 Some(of) => {
                     let flags = flags::filled(of, &values)?;
-                    let full = self.full(&flags, watch)?;
+                    let full = self.full(&flags, None, watch)?;
                     let machine = &full.fit.machine;
                     let coefficients = machine.expansion.coefficients.to_dense();
                     let own = |k: usize| count(coefficients.iter().filter(|row| row[k] != 0.0).count());
-                    parts = (flags::own_vectors(of) && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
+                    parts = (flags::own_vectors(&flags)? && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
                     parts.as_ref().map_or(count(machine.vectors()), |parts: &Vec<usize>| parts.iter().sum())
                 }
             };
@@ -69,13 +69,14 @@ impl<'a> Machines<'a> {
         Ok(Ready { train, compress, parts })
     }
 
-    /// The machine of these flags, kept for the next who asks.
-    pub fn full(&mut self, flags: &str, watch: &Watch) -> Result<Arc<Trained>, String> {
-        if let Some(fit) = self.known.get(flags) {
+    /// The machine of these flags, with so many vectors for each class where that is said, kept for the next who asks.
+    pub fn full(&mut self, flags: &str, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Arc<Trained>, String> {
+        let key = (flags.to_string(), parts.clone());
+        if let Some(fit) = self.known.get(&key) {
             return Ok(fit.clone());
         }
-        let fit = Arc::new(self.learn(flags, None, watch)?);
-        self.known.insert(flags.into(), fit.clone());
+        let fit = Arc::new(self.learn(flags, parts, watch)?);
+        self.known.insert(key, fit.clone());
         Ok(fit)
     }
 

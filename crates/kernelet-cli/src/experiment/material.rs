@@ -23,6 +23,9 @@ use kernelet::{
 
 use super::description::{Learned, Set};
 
+/// The most rows to train or to test on.
+const MOST_ROWS: usize = 10_000_000;
+
 /// What the splits of a set are taken from.
 #[derive(Debug)]
 pub struct Material {
@@ -76,9 +79,11 @@ impl Set {
                 return Err("rows that are drawn are no images to smooth".into());
             }
         }
-        match self.train == Some(0) || self.test == Some(0) {
-            true => Err("at least one row is needed to train and to test on".into()),
-            false => Ok(()),
+        let (train, test) = (self.train.unwrap_or(1), self.test.unwrap_or(1));
+        match (train.min(test), train.max(test)) {
+            (0, _) => Err("at least one row is needed to train and to test on".into()),
+            (_, most) if most > MOST_ROWS => Err(format!("{most} rows are too many; {MOST_ROWS} are the most")),
+            _ => Ok(()),
         }
     }
 
@@ -184,7 +189,7 @@ impl Material {
         match self.target {
             Learned::Classes | Learned::Numbers => (train, test),
             Learned::Standardised => standardised(train, test),
-            Learned::Indicators => (indicators(train), indicators(test)),
+            Learned::Indicators => indicators(train, test),
         }
     }
 }
@@ -202,13 +207,16 @@ fn standardised(mut train: Dataset, mut test: Dataset) -> (Dataset, Dataset) {
     (train, test)
 }
 
-/// A number for each class: 1 for its rows, -1 for the others.
-fn indicators(mut data: Dataset) -> Dataset {
-    if let Target::Classes(Classes { labels, codes }) = &data.target {
-        let side = |row: usize, class: usize| if codes[row] as usize == class { 1.0 } else { -1.0 };
-        data.target = Target::Values(Matrix::from_fn(codes.len(), labels.len(), side));
+/// A number for each class of the training rows: 1 for its rows, -1 for the others.
+fn indicators(mut train: Dataset, mut test: Dataset) -> (Dataset, Dataset) {
+    let Target::Classes(Classes { labels, .. }) = train.target.clone() else { return (train, test) };
+    for data in [&mut train, &mut test] {
+        if let Target::Classes(classes) = &data.target {
+            let side = |row: usize, class: usize| if classes.labels[classes.codes[row] as usize] == labels[class] { 1.0 } else { -1.0 };
+            data.target = Target::Values(Matrix::from_fn(classes.codes.len(), labels.len(), side));
+        }
     }
-    data
+    (train, test)
 }
 
 /// The rows of each split, checked.

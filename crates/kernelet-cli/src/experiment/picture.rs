@@ -39,10 +39,13 @@ impl Experiment {
     }
 }
 
+/// The longest part of a file's name that comes from a name of a description.
+const LONGEST: usize = 80;
+
 /// A name for a file: letters, digits, and a dash for all else.
 pub fn plain(name: &str) -> String {
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    words.join("-").to_lowercase()
+    words.join("-").to_lowercase().chars().take(LONGEST).collect()
 }
 
 impl Drawn<'_> {
@@ -60,7 +63,7 @@ impl Drawn<'_> {
     fn boundary(&self, other: &str, machines: &mut Machines, watch: &Watch) -> Result<String, String> {
         let method = self.experiment.description.method(other)?;
         let ready = machines.ready(method, self.chosen.get(other).unwrap_or(&Values::new()), watch)?;
-        let beside = machines.full(&ready.train, watch)?;
+        let beside = machines.full(&ready.train, ready.parts, watch)?;
         let title = format!("{} and {other} on {}", self.method.name, self.set.name);
         let both = vec![(other.to_string(), &beside.fit.machine), (self.method.name.clone(), self.machine)];
         Boundary { title, machines: both, rows: self.train }.svg()

@@ -15,7 +15,7 @@ use super::{
 /// A difference counts from so many standard errors on: two, times sqrt(2) because the printed mean has an error of its own.
 const FAR: f64 = 2.0 * std::f64::consts::SQRT_2;
 
-/// Papers print one decimal, so that a printed value may be off by this much.
+/// Papers print one decimal of percentages and counts, so that a printed value may be off by this much.
 const ROUNDING: f64 = 0.05;
 
 /// The name of the rows with means over all sets.
@@ -48,6 +48,9 @@ pub struct Outcome {
     pub chosen: BTreeMap<String, Chosen>,
     /// The analysis of variance of the errors.
     pub variance: Option<Variance>,
+    /// Why there is none, where one is wanted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_variance: Option<String>,
     /// Every cell the rows are made of.
     pub cells: Vec<Cell>,
 }
@@ -102,7 +105,7 @@ pub struct Tally {
 
 impl Outcome {
     /// The table of these cells.
-    pub fn new(experiment: &Experiment, splits: usize, chosen: Vec<Chosen>, cells: Vec<Cell>) -> Result<Self, String> {
+    pub fn new(experiment: &Experiment, splits: usize, chosen: Vec<Chosen>, cells: Vec<Cell>) -> Self {
         let Experiment { name, description } = experiment;
         let quantities = description.quantities();
         let mut rows = vec![];
@@ -114,20 +117,25 @@ impl Outcome {
         }
         rows.extend(averages(description, &quantities, &rows));
         let names = description.sets.iter().map(|set| set.name.clone());
-        Ok(Outcome {
+        let (variance, no_variance) = match variance(description, &cells) {
+            Ok(variance) => (variance, None),
+            Err(reason) => (None, Some(format!("There is no analysis of variance: {reason}."))),
+        };
+        Outcome {
             name: name.clone(),
             title: description.title.clone(),
             paper: description.paper.clone(),
             note: description.note.clone(),
             splits,
-            tally: Tally::of(rows.iter().filter_map(|row| row.figure(Quantity::Error))),
+            tally: Tally::of(&rows),
             quantities: description.told(),
             rows,
             chosen: names.zip(chosen).filter(|(_, chosen)| !chosen.is_empty()).collect(),
             sides: sides::table(description, &cells),
-            variance: variance(description, &cells)?,
+            variance,
+            no_variance,
             cells,
-        })
+        }
     }
 }
 
@@ -171,7 +179,7 @@ impl Row {
             let values: Vec<f64> = cells.iter().map(|cell| quantity.of(cell, percent)).collect();
             let figure = match quantity {
                 Quantity::Deviation => Figure::deviation(&values, printed(quantity)),
-                _ => Figure::new(&values, printed(quantity), quantity.compares()),
+                _ => Figure::new(&values, printed(quantity), rounding(quantity, percent)),
             };
             match (cells, percent && quantity.is_part()) {
                 ([only], true) => figure.of_rows(if quantity == Quantity::Error { only.test_rows } else { only.train_rows }),
@@ -205,7 +213,7 @@ fn averages(description: &Description, quantities: &[Quantity], rows: &[Row]) ->
         let figure = |&quantity: &Quantity| {
             let printed = average.printed.get(&method.name).and_then(|printed| printed.get(&quantity)).copied();
             let figures: Vec<Figure> = these.iter().filter_map(|row| row.figure(quantity)).collect();
-            (quantity.key(percent), Figure::over_sets(&figures, printed, quantity.compares()))
+            (quantity.key(percent), Figure::over_sets(&figures, printed, rounding(quantity, percent)))
         };
         Row {
             set: AVERAGE.into(),
@@ -251,39 +259,47 @@ fn variance(description: &Description, cells: &[Cell]) -> Result<Option<Variance
 
 impl Figure {
     /// The mean of means beside a printed value.
-    fn over_sets(figures: &[Figure], printed: Option<f64>, compares: bool) -> Self {
+    fn over_sets(figures: &[Figure], printed: Option<f64>, rounding: Option<f64>) -> Self {
         let count = figures.len() as f64;
         let mean = figures.iter().map(|figure| figure.mean).sum::<f64>() / count;
         let squares: Option<f64> = figures.iter().map(|figure| figure.standard_error.map(|error| error * error)).sum();
-        Figure::beside(mean, squares.map(|squares| squares.sqrt() / count), printed, compares)
+        Figure::beside(mean, squares.map(|squares| squares.sqrt() / count), printed, rounding)
     }
 
     /// The mean of `values` beside a printed value.
-    fn new(values: &[f64], printed: Option<f64>, compares: bool) -> Self {
+    fn new(values: &[f64], printed: Option<f64>, rounding: Option<f64>) -> Self {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let standard_error = (values.len() > 1).then(|| (squares(values, mean) / (count - 1.0) / count).sqrt());
-        Figure::beside(mean, standard_error, printed, compares)
+        Figure::beside(mean, standard_error, printed, rounding)
     }
 
     /// The standard deviation of `values`.
     fn deviation(values: &[f64], printed: Option<f64>) -> Self {
         let count = values.len() as f64;
         let deviation = (squares(values, values.iter().sum::<f64>() / count) / (count - 1.0)).sqrt();
-        Figure::beside(deviation, None, printed, false)
+        Figure::beside(deviation, None, printed, None)
     }
 
     /// The same for a number that is percent of so many rows: its standard error is that of a part.
     fn of_rows(self, rows: usize) -> Self {
-        let part = self.mean / 100.0;
-        let error = 100.0 * (part * (1.0 - part) / rows.max(1) as f64).sqrt();
-        Figure::beside(self.mean, Some(error), self.printed, true)
+        let rows = rows.max(1) as f64;
+        // That none of a few rows is wrong does not mean that none ever is.
+        let part = (self.mean / 100.0).clamp(1.0 / (rows + 2.0), 1.0 - 1.0 / (rows + 2.0));
+        let error = 100.0 * (part * (1.0 - part) / rows).sqrt();
+        Figure::beside(self.mean, Some(error), self.printed, Some(ROUNDING))
     }
 
-    fn beside(mean: f64, standard_error: Option<f64>, printed: Option<f64>, compares: bool) -> Self {
-        let far = |(printed, error): (f64, f64)| compares && (mean - printed).abs() > FAR * error + ROUNDING;
+    /// `rounding` is that of the printed value; none where the two are not to be compared.
+    fn beside(mean: f64, standard_error: Option<f64>, printed: Option<f64>, rounding: Option<f64>) -> Self {
+        let far = |(printed, error): (f64, f64)| rounding.is_some_and(|rounding| (mean - printed).abs() > FAR * error + rounding);
         Figure { mean, standard_error, printed, differs: printed.zip(standard_error).is_some_and(far) }
     }
+}
+
+/// How far a printed value may be off by its rounding; none where a difference says nothing.
+fn rounding(quantity: Quantity, percent: bool) -> Option<f64> {
+    quantity.compares().then_some(if percent || quantity == Quantity::Vectors { ROUNDING } else { 0.0 })
 }
 
 /// The sum of squared differences from the mean.
@@ -292,8 +308,15 @@ fn squares(values: &[f64], mean: f64) -> f64 {
 }
 
 impl Tally {
-    /// The tally of some errors.
-    pub fn of(errors: impl Iterator<Item = Figure>) -> Tally {
+    /// The tally of the errors on sets, or where none of these is printed of their averages.
+    fn of(rows: &[Row]) -> Tally {
+        let (averages, sets): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.set == AVERAGE);
+        let count = |rows: &[&Row]| Tally::count(rows.iter().filter_map(|row| row.figure(Quantity::Error)));
+        let tally = count(&sets);
+        if tally.printed > 0 { tally } else { count(&averages) }
+    }
+
+    fn count(errors: impl Iterator<Item = Figure>) -> Tally {
         let mut tally = Tally::default();
         for Figure { mean, standard_error, printed, differs } in errors {
             let (Some(printed), Some(_)) = (printed, standard_error) else { continue };
@@ -316,7 +339,7 @@ mod tests {
     #[test]
     fn the_standard_error_is_that_of_the_mean() {
         // Deviations -1, 0, 1: variance 1, standard error 1 / sqrt(3).
-        let found = Figure::new(&[1.0, 2.0, 3.0], None, true);
+        let found = Figure::new(&[1.0, 2.0, 3.0], None, Some(ROUNDING));
         assert_eq!((found.mean, found.printed, found.differs), (2.0, None, false));
         assert!((found.standard_error.unwrap() - 3f64.sqrt().recip()).abs() < 1e-15);
         assert_eq!(Figure::deviation(&[1.0, 2.0, 3.0], Some(9.0)).mean, 1.0);
@@ -324,30 +347,31 @@ mod tests {
 
     #[test]
     fn an_average_counts_sets_equally() {
-        let average = Figure::over_sets(&[figure(1.0, Some(3.0)), figure(5.0, Some(4.0))], Some(13.0), true);
+        let average = Figure::over_sets(&[figure(1.0, Some(3.0)), figure(5.0, Some(4.0))], Some(13.0), Some(ROUNDING));
         assert_eq!((average.mean, average.standard_error, average.differs), (3.0, Some(2.5), true));
-        assert_eq!(Figure::over_sets(&[figure(1.0, None), figure(5.0, Some(1.0))], None, true).standard_error, None);
+        assert_eq!(Figure::over_sets(&[figure(1.0, None), figure(5.0, Some(1.0))], None, Some(ROUNDING)).standard_error, None);
     }
 
     #[test]
     fn a_difference_counts_beyond_two_root_two_standard_errors_and_rounding() {
         let limit = 2.0 * 2f64.sqrt() / 3f64.sqrt() + 0.05;
         for (printed, differs) in [(2.0 + limit - 0.01, false), (2.0 + limit + 0.01, true), (2.0 - limit - 0.01, true)] {
-            assert_eq!(Figure::new(&[1.0, 2.0, 3.0], Some(printed), true).differs, differs, "{printed}");
-            assert!(!Figure::new(&[1.0, 2.0, 3.0], Some(printed), false).differs);
+            assert_eq!(Figure::new(&[1.0, 2.0, 3.0], Some(printed), Some(ROUNDING)).differs, differs, "{printed}");
+            assert!(!Figure::new(&[1.0, 2.0, 3.0], Some(printed), None).differs);
         }
-        assert!(!Figure::new(&[1.66, 1.66], Some(1.7), true).differs);
-        let single = Figure::new(&[2.0], Some(50.0), true);
+        assert!(!Figure::new(&[1.66, 1.66], Some(1.7), Some(ROUNDING)).differs);
+        let single = Figure::new(&[2.0], Some(50.0), Some(ROUNDING));
         assert_eq!((single.standard_error, single.differs), (None, false));
         // 20 percent of 400 rows: the standard error is 2 percent.
-        let part = Figure::new(&[20.0], Some(25.8), true).of_rows(400);
+        let part = Figure::new(&[20.0], Some(25.8), Some(ROUNDING)).of_rows(400);
         assert!((part.standard_error.unwrap() - 2.0).abs() < 1e-12 && part.differs);
+        assert!(Figure::new(&[0.0], None, Some(ROUNDING)).of_rows(1).standard_error.unwrap() > 40.0);
     }
 
     #[test]
     fn the_tally_counts_both_sides() {
-        let with = |mean, printed| Figure::beside(mean, Some(0.1), Some(printed), true);
+        let with = |mean, printed| Figure::beside(mean, Some(0.1), Some(printed), Some(ROUNDING));
         let all = [with(1.0, 1.0), with(1.0, 2.0), with(3.0, 2.0), figure(1.0, Some(0.1)), with(1.1, 1.0)];
-        assert_eq!(Tally::of(all.into_iter()), Tally { printed: 4, below: 1, above: 1 });
+        assert_eq!(Tally::count(all.into_iter()), Tally { printed: 4, below: 1, above: 1 });
     }
 }

@@ -63,8 +63,16 @@ pub fn markdown(outcome: &Outcome, made: &Made) -> String {
     text.extend(remarks(outcome).iter().map(|remark| format!("\n{}\n", escaped(remark))));
     text += &chosen(outcome);
     text += &outcome.variance.as_ref().map(analysis).unwrap_or_default();
-    text.extend(made.pictures.iter().map(|name| format!("\n![{name}]({name})\n")));
-    text += &format!("\nMade with kernelet {}, {}, in {} on {}:\n\n", made.version, splits(outcome), seconds(made.seconds), made.machine);
+    text.extend(made.pictures.iter().map(|name| format!("\n![{name}](<{name}>)\n")));
+    let work: f64 = outcome.cells.iter().map(|cell| cell.seconds).sum();
+    text += &format!(
+        "\nMade with kernelet {}, {}, in {} on {} ({} for all cells one after the other, some of which may be of earlier runs):\n\n",
+        made.version,
+        splits(outcome),
+        seconds(made.seconds),
+        made.machine,
+        seconds(work)
+    );
     text += &format!("```text\n{}\n```\n", made.command);
     if !made.data.is_empty() {
         text += "\nSHA-256 of the data:\n\n```text\n";
@@ -196,7 +204,7 @@ fn compared(found: &Figure, digits: usize) -> (String, String) {
         Some(error) => format!("{:.digits$} +- {error:.digits$}", found.mean),
         None => format!("{:.digits$}", found.mean),
     };
-    let printed = found.printed.map(|printed| format!("{}{}", figure(printed), if found.differs { " *" } else { "" }));
+    let printed = found.printed.map(|printed| format!("{}{}", setting(Some(printed)), if found.differs { " *" } else { "" }));
     (mean, printed.unwrap_or_default())
 }
 
@@ -206,7 +214,7 @@ fn remarks(outcome: &Outcome) -> Vec<String> {
     let marked = figures.into_iter().any(|figure| figure.differs);
     let Tally { printed, below, above } = outcome.tally;
     let tally = format!("Of {printed} printed errors ours are below {below} and above {above} by so much.");
-    let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), outcome.note.clone()];
+    let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), outcome.no_variance.clone(), outcome.note.clone()];
     all.into_iter().flatten().collect()
 }
 
@@ -262,7 +270,7 @@ mod tests {
             seconds: 0.1,
         };
         let experiment = Experiment { name: "x".into(), description: Description::parse(TEXT).unwrap() };
-        Outcome::new(&experiment, splits, vec![Chosen::new()], vec![cell(1, 0.1), cell(2, 0.12)]).unwrap()
+        Outcome::new(&experiment, splits, vec![Chosen::new()], vec![cell(1, 0.1), cell(2, 0.12)])
     }
 
     #[test]

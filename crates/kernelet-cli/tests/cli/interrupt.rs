@@ -70,12 +70,14 @@ fn a_search_has_nothing_to_keep() {
 #[test]
 fn an_experiment_that_is_not_done_goes_on_with_the_same_command() {
     let folder = Folder::new();
-    let text = "title = 't'\npaper = 'p'\nsplits = 50\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.01 --c 1e9 --tolerance 1e-9'\n\
-        [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 3000\ntest = 10\n";
+    let text = "title = 't'\npaper = 'p'\nsplits = 2000\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.01 --c 1e3'\n\
+        [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 200\ntest = 10\n";
     let (file, results) = (folder.file("hard.toml", text), folder.path("results"));
-    let (code, out, err) = interrupted_after("hard: 50 cells", &["reproduce", &file, "-o", &results]);
+    let (code, out, err) = interrupted_after("hard: 2,000 cells", &["reproduce", &file, "-o", &results]);
     assert_eq!((code, out.as_str()), (Some(130), ""), "{err}");
     assert!(err.contains("the same command goes on from there"), "{err}");
-    let left: Vec<_> = std::fs::read_dir(results).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let left: Vec<_> = std::fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["hard.jsonl"]);
+    let ran = run(&["reproduce", &file, "-o", &results, "--splits", "3"]).succeeded();
+    assert!(ran.err.contains("of an earlier run are kept"), "{}", ran.err);
 }
