@@ -156,7 +156,7 @@ fn analysis(variance: &Variance) -> String {
         let (differ, equal): (Vec<_>, Vec<_>) = pairs.iter().partition(|pair| pair.p < 0.001);
         let list = |pairs: &[&super::variance::Pair]| {
             let one = |pair: &&super::variance::Pair| format!("{} - {} (p {})", pair.first, pair.second, small(pair.p));
-            if pairs.is_empty() { "none".to_string() } else { pairs.iter().map(one).collect::<Vec<_>>().join(", ") }
+            if pairs.is_empty() { "no two".to_string() } else { pairs.iter().map(one).collect::<Vec<_>>().join(", ") }
         };
         text += &format!(" at p < 0.001 holds between {}; not between {}.\n", list(&differ), list(&equal));
     }
