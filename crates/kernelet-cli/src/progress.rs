@@ -44,7 +44,7 @@ impl Drop for Bar {
 
 fn style(known_total: bool) -> ProgressStyle {
     let template = match known_total {
-        true => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}",
+        true => "{spinner} {msg} {wide_bar} {pos}/{len} {elapsed}, {eta} left",
         false => "{spinner} {msg} {pos} {elapsed}",
     };
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())

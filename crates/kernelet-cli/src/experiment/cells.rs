@@ -9,6 +9,7 @@ use std::{
 
 use kernelet::{
     data::Dataset,
+    learn::Report,
     machine::Machine,
     watch::{Status, Watch},
 };
@@ -16,12 +17,12 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Experiment, Outcome,
+    Experiment, Outcome, Quantity,
     choose::{Chosen, Place, told},
     description::{Description, Method, Set, Values},
     flags,
     journal::Journal,
-    machines::Machines,
+    machines::{Machines, Ready},
     material::Material,
     picture::Drawn,
     represent,
@@ -198,62 +199,58 @@ impl Split<'_> {
         let (train, test) = rows;
         let none = Values::new();
         let ready = machines.ready(method, self.chosen.get(&method.name).unwrap_or(&none), watch)?;
-        let mut cell = self.empty(method, rows);
+        let cell = self.empty(method, rows);
         if method.represent.is_some() {
             let clock = Instant::now();
             let found = represent::described(self.set, &ready.train, self.seed, train, test, watch)?;
             let seconds = clock.elapsed().as_secs_f64();
             return Ok(Cell { error: found.test, train_error: Some(found.train), vectors: found.vectors, seconds, ..cell });
         }
-        let shared = ready.compress.is_some() || self.experiment.description.is_full(method);
-        let trained = match shared {
-            true => machines.full(&ready.train, ready.parts, watch)?,
-            false => machines.learn(&ready.train, ready.parts, watch)?.into(),
-        };
-        let (fit, report) = (&trained.fit, &trained.fit.report);
-        cell = Cell {
-            objective: report.objective,
-            iterations: report.iterations,
-            evaluations: report.evaluations,
-            status: report.status,
-            ..cell
-        };
-        cell.seconds = trained.seconds;
-        let compressed;
-        let machine: &Machine = match &ready.compress {
-            None => &fit.machine,
-            Some(compress) => {
-                let clock = Instant::now();
-                let small = smaller::compress_sizes(&self.compress_flags(compress), &fit.machine, Some(train.clone()), false, watch)?;
-                cell.seconds = clock.elapsed().as_secs_f64();
-                cell.relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
-                cell.status = cell.status.worse(small.status);
-                compressed = small.machine;
-                &compressed
-            }
-        };
+        let (mut cell, machine) = self.machine(cell, method, &ready, machines, train, watch)?;
         let loss = |data: &Dataset| machine.score(data).map(|scores| scores.loss()).map_err(|error| error.to_string());
         cell.error = loss(test)?;
-        cell.train_error = self.experiment.description.wants_train_error().then(|| loss(train)).transpose()?;
+        cell.train_error = self.experiment.description.wants(Quantity::TrainError).then(|| loss(train)).transpose()?;
         if !self.set.printed_sides.is_empty() {
-            cell.wrong_sides = Some(wrong_sides(machine, test).map_err(|error| error.to_string())?);
+            cell.wrong_sides = Some(wrong_sides(&machine, test).map_err(|error| error.to_string())?);
         }
         cell.vectors = machine.vectors();
         if let (Some(_), Some(output), 0) = (&method.draw, way.output, self.split) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
-            Drawn { experiment, set, method, machine, train, chosen }.write(machines, output, watch)?;
+            Drawn { experiment, set, method, machine: &machine, train, chosen }.write(machines, output, watch)?;
         }
         Ok(cell)
+    }
+
+    /// The machine of a method, trained and compressed, and the cell with how it came about.
+    fn machine(
+        &self,
+        cell: Cell,
+        method: &Method,
+        ready: &Ready,
+        machines: &mut Machines,
+        train: &Dataset,
+        watch: &Watch,
+    ) -> Words<(Cell, Machine)> {
+        let shared = ready.compress.is_some() || self.experiment.description.is_full(method);
+        let trained = match shared {
+            true => machines.full(&ready.train, ready.parts.clone(), watch)?,
+            false => machines.learn(&ready.train, ready.parts.clone(), watch)?.into(),
+        };
+        let Report { objective, iterations, evaluations, status, .. } = trained.fit.report;
+        let cell = Cell { objective, iterations, evaluations, status, seconds: trained.seconds, ..cell };
+        let Some(compress) = &ready.compress else { return Ok((cell, trained.fit.machine.clone())) };
+        let clock = Instant::now();
+        let flags = [flags::words(compress), vec!["--seed".into(), self.seed.to_string()]].concat();
+        let small = smaller::compress_sizes(&flags, &trained.fit.machine, Some(train.clone()), false, watch)?;
+        let seconds = clock.elapsed().as_secs_f64();
+        let relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
+        Ok((Cell { seconds, relative_residual, status: status.worse(small.status), ..cell }, small.machine))
     }
 
     /// True where nothing is to be drawn of a method, or it was drawn before.
     fn drawn(&self, method: &Method, way: &Way) -> bool {
         let picture = self.experiment.picture(self.set, method).filter(|_| self.split == 0);
         way.output.zip(picture).is_none_or(|(directory, name)| directory.join(name).is_file())
-    }
-
-    fn compress_flags(&self, flags: &str) -> Vec<String> {
-        [flags::words(flags), vec!["--seed".into(), self.seed.to_string()]].concat()
     }
 
     fn empty(&self, method: &Method, (train, test): (&Dataset, &Dataset)) -> Cell {
@@ -282,9 +279,5 @@ impl Description {
     fn is_full(&self, method: &Method) -> bool {
         let flags = |method: &Method| (method.compress.is_some().then(|| method.train.clone()).flatten(), method.of.clone());
         self.methods.iter().map(flags).any(|(train, of)| train == method.train || of == method.train)
-    }
-
-    fn wants_train_error(&self) -> bool {
-        self.wants(super::Quantity::TrainError)
     }
 }
