@@ -70,10 +70,10 @@ fn a_search_has_nothing_to_keep() {
 #[test]
 fn an_experiment_that_is_not_done_goes_on_with_the_same_command() {
     let folder = Folder::new();
-    let text = "title = 't'\npaper = 'p'\nsplits = 2000\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.01 --c 1e3'\n\
-        [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 200\ntest = 10\n";
+    let text = "title = 't'\npaper = 'p'\nsplits = 10000\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.01 --c 1e3'\n\
+        [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 300\ntest = 10\n";
     let (file, results) = (folder.file("hard.toml", text), folder.path("results"));
-    let (code, out, err) = interrupted_after("hard: 2,000 cells", &["reproduce", &file, "-o", &results]);
+    let (code, out, err) = interrupted_after("hard: 10,000 cells", &["reproduce", &file, "-o", &results]);
     assert_eq!((code, out.as_str()), (Some(130), ""), "{err}");
     assert!(err.contains("the same command goes on from there"), "{err}");
     let left: Vec<_> = std::fs::read_dir(&results).unwrap().map(|entry| entry.unwrap().file_name()).collect();
