@@ -73,7 +73,9 @@ def noisy(folder):
             small = kernelet("compress", model, "-o", folder / "small.model", "--vectors", size, "--test", test, *flags)
             cells += [f"{100 * small['agreement']:.1f} %", f"{small['seconds']:.1f} s"]
         print(f"| {size} | " + " | ".join(cells) + " |", flush=True)
-    print(f"\npeak memory of the last size, normal: {peak_megabytes('compress', model, '-o', folder / 'small.model', '--vectors', 1000, '--data', train):.0f} MB")
+    for size in (200, 1000):
+        peak = peak_megabytes("compress", model, "-o", folder / "small.model", "--vectors", size, "--data", train, "--effort", "quick")
+        print(f"peak memory to {size} vectors, quick: {peak:.0f} MB")
 
 
 IDA = {"banana": (1.0, 316.2), "image": (1 / 30, 500), "waveform": (1 / 20, 1), "german": (1 / 55, 3.162)}

@@ -110,6 +110,14 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
+/// What is wrong with flags that were not typed on the command line: without its usage, which is not what the reader has before them.
+pub fn wrong_flags(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let said = text.split("\n\nUsage:").next().unwrap_or_default().split("\n\nFor more information").next().unwrap_or_default();
+    let words: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

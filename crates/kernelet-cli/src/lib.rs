@@ -72,7 +72,7 @@ struct LearnerFlags {
 
 impl LearnerFlags {
     fn read(flags: &[String]) -> Result<Self, String> {
-        let flags = LearnerFlags::try_parse_from(flags).map_err(|error| error.to_string())?;
+        let flags = LearnerFlags::try_parse_from(flags).map_err(|error| failure::wrong_flags(&error))?;
         Ok(LearnerFlags { settings: flags.settings.seeded(flags.seed), ..flags })
     }
 

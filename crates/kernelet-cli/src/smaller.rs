@@ -15,7 +15,7 @@ use crate::{
         answer::{Tried, agreeing, error_on},
         largest_coefficient,
     },
-    failure::{Failure, Result},
+    failure::{Failure, Result, wrong_flags},
 };
 
 /// The most sizes whose figures are told.
@@ -96,7 +96,7 @@ pub fn check(flags: &[String]) -> std::result::Result<(), String> {
 fn read(flags: &[String], rows: bool) -> std::result::Result<Flags, String> {
     let files = ["machine", "--output=smaller"].into_iter().chain(rows.then_some("--data=rows"));
     let flags = files.map(String::from).chain(flags.iter().cloned());
-    Flags::try_parse_from(flags).map_err(|error| error.to_string())
+    Flags::try_parse_from(flags).map_err(|error| wrong_flags(&error))
 }
 
 /// The sizes, to be kept in the model for its report.

@@ -30,7 +30,10 @@ const MARK: &str = "* differs from the printed value by more than 2 sqrt(2) stan
 
 /// The table for people.
 pub fn text(outcome: &Outcome) -> String {
-    let mut header: Vec<String> = ["set", "method", "gamma", "C", "splits"].map(String::from).to_vec();
+    let (gamma, c) = (outcome.rows.iter().any(|row| row.gamma.is_some()), outcome.rows.iter().any(|row| row.c.is_some()));
+    let settings = [gamma.then_some("gamma"), c.then_some("C")];
+    let names = ["set", "method"].into_iter().chain(settings.into_iter().flatten()).chain(["splits"]);
+    let mut header: Vec<String> = names.map(String::from).collect();
     let percent = outcome.rows.first().is_none_or(|row| row.percent);
     let told: Vec<(Quantity, bool)> = outcome.quantities.iter().map(|&quantity| (quantity, outcome.printed(quantity))).collect();
     for (quantity, printed) in &told {
@@ -38,7 +41,9 @@ pub fn text(outcome: &Outcome) -> String {
         header.extend(printed.then(|| "printed".to_string()));
     }
     let row = |row: &Row| {
-        let mut fields = vec![row.set.clone(), row.method.clone(), setting(row.gamma), setting(row.c), count(row.splits)];
+        let mut fields = vec![row.set.clone(), row.method.clone()];
+        fields.extend([gamma.then(|| setting(row.gamma)), c.then(|| setting(row.c))].into_iter().flatten());
+        fields.push(count(row.splits));
         for &(quantity, printed) in &told {
             let (ours, theirs) = row.figure(quantity).map(|figure| compared(&figure, quantity.digits(row.percent))).unwrap_or_default();
             fields.push(ours);

@@ -222,3 +222,36 @@ fn a_picture_that_is_gone_is_drawn_again_and_a_foreign_journal_is_left_alone() {
     run(&["reproduce", &file, "-o", &results]).failed(1, "e.jsonl is not a journal of kernelet reproduce; move it away");
     assert_eq!(fs::read_to_string(folder.path("results/e.jsonl")).unwrap(), "{\"my\":\"data\"}\n");
 }
+
+#[test]
+fn parts_of_each_class_stay_what_they_are_whoever_else_is_there() {
+    let set = "[[sets]]\nname = 'waves'\ngenerator = 'waveform3'\ntrain = 90\ntest = 200\nvalues = { gamma = 0.05, c = 10 }\n";
+    let flags = "--gamma {gamma} --c {c} --multiclass one-vs-rest --vectors {part} --iterations 5";
+    let part = |name: &str, more: &str, of: &str| {
+        format!("[[methods]]\nname = '{name}'\ntrain = '{flags}'\n{more}part = 0.27\nof = '--gamma {{gamma}} --c {{c}} {of}'\n")
+    };
+    let alone = part("a", "", "--multiclass one-vs-rest");
+    let other = part("b", "compress = '--method pursuit --vectors 4'\n", "--multiclass one-vs-rest");
+    let same = part("a", "", "--multiclass=one-vs-rest");
+    let [alone, beside, same] = [alone.clone(), alone + &other, same].map(|methods| rows(&format!("{HEAD}{methods}{set}")));
+    for key in ["error_percent", "vectors"] {
+        assert_eq!(mean(&alone, "a", key), mean(&beside, "a", key));
+        assert_eq!(mean(&alone, "a", key), mean(&same, "a", key));
+    }
+    assert!(mean(&beside, "b", "vectors") <= 4.0 && mean(&alone, "a", "vectors") > 9.0);
+}
+
+#[test]
+fn classes_become_numbers_for_regression_and_wrong_flags_are_one_sentence() {
+    let ridge = "[[methods]]\nname = 'ridge'\ntrain = '--learner ridge --gamma {gamma} --lambda 0.1'\n";
+    let text = format!("{HEAD}{ridge}{SET}target = 'indicators'\n");
+    // Two numbers of -1 and 1 for each row: all zeros would be wrong by 1.
+    let mse = mean(&rows(&text), "ridge", "mse");
+    assert!((0.05..0.7).contains(&mse), "{mse}");
+    let folder = Folder::new();
+    let bad = folder.file("e.toml", text.replace("--lambda", "--lamda"));
+    let said = run(&["reproduce", &bad])
+        .failed(1, "method ridge: unexpected argument '--lamda' found tip: a similar argument exists: '--lambda'")
+        .err;
+    assert!(!said.contains("Usage"), "{said}");
+}

@@ -1,6 +1,8 @@
 //! How are shapes and text written? Elements of SVG as text.
 use std::fmt::Write;
 
+use crate::report::page::escape;
+
 /// Colours of text, of axes and of grid lines.
 pub const INK: &str = "#1a1a1a";
 pub const GREY: &str = "#5f5f5f";
@@ -80,20 +82,7 @@ pub fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
 
 /// A text as SVG wants it; characters that it cannot hold become spaces.
 pub fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out += "&amp;",
-            '<' => out += "&lt;",
-            '>' => out += "&gt;",
-            '"' => out += "&quot;",
-            '\'' => out += "&#39;",
-            '\u{fffe}' | '\u{ffff}' => out.push(' '),
-            c if c.is_control() => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
+    escape(&text.replace(|c: char| c.is_control() || ['\u{fffe}', '\u{ffff}'].contains(&c), " "))
 }
 
 /// A coordinate with two digits after the point at most.
