@@ -87,7 +87,8 @@ def test_a_tenth_of_the_digits_machine_is_within_a_point():
     rows, labels = DIGITS
     svc = SVC(C=10).fit(rows[:1000], labels[:1000])
     small = kernelet.compress(svc, rows[:1000], labels[:1000], fraction=0.1)
-    assert small.report_["goals_met"] and len(small.report_["tried"]) > 1 and small.report_["held_out_rows"] == 250
+    # The machine knows the rows by heart, so that what imitates its weights is a start for training alone.
+    assert small.report_["goals_met"] and [one["way"] for one in small.report_["tried"]] == ["distil"] and small.report_["held_out_rows"] == 250
     assert isinstance(small, SparseSVC) and small.n_vectors_ <= 0.1 * len(svc.support_) + 1
     assert small.score(rows[1000:], labels[1000:]) >= svc.score(rows[1000:], labels[1000:]) - 0.01
 

@@ -1,5 +1,5 @@
 //! What is asked of a small machine: how small, and how good.
-use super::judge::{Figures, Judge};
+use super::judge::{Figures, First, Judge};
 use crate::{Error, Result, machine::Machine, model::native};
 
 /// Bounds on size and on quality. The machine found is the smallest that has the quality, or the best one of the size.
@@ -45,6 +45,15 @@ impl Goals {
     /// True when quality is measured on rows.
     pub fn needs_rows(&self) -> bool {
         self.max_loss.is_some() || self.min_agreement.is_some()
+    }
+
+    /// What counts first: what is asked for, else the loss.
+    pub fn first(&self) -> First {
+        match (self.max_residual, self.min_agreement, self.max_loss) {
+            (_, Some(_), None) => First::Agreement,
+            (Some(_), None, None) => First::Residual,
+            _ => First::Loss,
+        }
     }
 
     /// True when a bound on the size is given.
@@ -107,6 +116,15 @@ fn vectors_in(machine: &Machine, bytes: usize) -> Result<usize> {
 mod tests {
     use super::*;
     use crate::{kernel::Kernel, sparsify::toy};
+
+    #[test]
+    fn what_is_asked_for_counts_first() {
+        let first = |max_residual, max_loss, min_agreement| Goals { max_residual, max_loss, min_agreement, ..Goals::default() }.first();
+        let some = Some(0.5);
+        assert_eq!([first(None, None, None), first(None, some, some), first(some, some, None)], [First::Loss; 3]);
+        assert_eq!([first(None, None, some), first(some, None, some)], [First::Agreement; 2]);
+        assert_eq!(first(some, None, None), First::Residual);
+    }
 
     #[test]
     fn bounds_are_checked_in_words_and_the_tightest_holds() {

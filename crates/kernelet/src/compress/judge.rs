@@ -75,6 +75,17 @@ pub struct Figures {
     pub output_error: Option<f64>,
 }
 
+/// What counts first when machines are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First {
+    /// The loss on held-out rows, where it is known.
+    Loss,
+    /// What is predicted as before on them.
+    Agreement,
+    /// The distance of the weight vectors, and nothing else.
+    Residual,
+}
+
 /// The large machine on the rows that judge.
 pub struct Judge<'a> {
     machine: &'a Machine,
@@ -82,8 +93,8 @@ pub struct Judge<'a> {
     pub metric: Metric,
     squared_norm: f64,
     held_out: Option<Seen>,
-    /// By the distance of the weight vectors alone.
-    by_residual: bool,
+    /// What counts first.
+    first: First,
 }
 
 /// What the large machine makes of the held-out rows.
@@ -118,11 +129,10 @@ impl Parts {
 }
 
 impl<'a> Judge<'a> {
-    /// A judge with these rows; without rows, or where `by_residual` asks for it, by the distance of the weight vectors.
-    pub fn new(machine: &'a Machine, held_out: Option<Dataset>, metric: Option<Metric>, by_residual: bool) -> Result<Self> {
+    /// A judge with these rows; without rows by the distance of the weight vectors.
+    pub fn new(machine: &'a Machine, held_out: Option<Dataset>, metric: Option<Metric>, first: First) -> Result<Self> {
         let metric = metric.unwrap_or(Metric::of(machine));
-        let mut judge =
-            Judge { machine, metric, squared_norm: squared_norm(&machine.expansion)?.iter().sum(), held_out: None, by_residual };
+        let mut judge = Judge { machine, metric, squared_norm: squared_norm(&machine.expansion)?.iter().sum(), held_out: None, first };
         if let Some(rows) = held_out {
             let (outputs, prediction) = (machine.outputs_for(&rows.points)?, machine.predict(&rows.points)?);
             let loss = judge.loss(&prediction, &rows)?;
@@ -172,19 +182,17 @@ impl<'a> Judge<'a> {
         Ok(figures)
     }
 
-    /// Figures in the order in which they count, smaller is better: the loss, what is predicted otherwise, the outputs, the weight vectors.
+    /// Figures in the order in which they count, smaller is better: the loss and what is predicted otherwise, the outputs, the weight vectors.
     fn ranks(&self, figures: &Figures) -> [f64; 4] {
         let last = f64::INFINITY;
         let residual = figures.residual.unwrap_or(last);
-        if self.by_residual || self.held_out.is_none() {
+        if self.first == First::Residual || self.held_out.is_none() {
             return [residual, 0.0, 0.0, 0.0];
         }
-        [
-            figures.loss.unwrap_or(if self.loss_before().is_some() { last } else { 0.0 }),
-            figures.agreement.map_or(0.0, |agreement| 1.0 - agreement),
-            figures.output_error.unwrap_or(last),
-            residual,
-        ]
+        let loss = figures.loss.unwrap_or(if self.loss_before().is_some() { last } else { 0.0 });
+        let otherwise = figures.agreement.map_or(0.0, |agreement| 1.0 - agreement);
+        let (one, two) = if self.first == First::Agreement { (otherwise, loss) } else { (loss, otherwise) };
+        [one, two, figures.output_error.unwrap_or(last), residual]
     }
 
     /// True when one machine is better than another.
@@ -195,7 +203,7 @@ impl<'a> Judge<'a> {
 
     /// The figure that counts first, and how far it may be off by chance.
     pub fn first_figure(&self, figures: &Figures) -> (f64, f64) {
-        let Some(seen) = self.held_out.as_ref().filter(|_| !self.by_residual) else {
+        let Some(seen) = self.held_out.as_ref().filter(|_| self.first != First::Residual) else {
             return (figures.residual.unwrap_or(f64::INFINITY), 0.0);
         };
         let chance = |part: f64| (part * (1.0 - part) / seen.rows.len().max(1) as f64).max(0.0).sqrt();
@@ -238,20 +246,23 @@ mod tests {
         let full = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
         let Parts { rows, held_out } = Parts::of(&data, 0).unwrap();
         assert_eq!((rows.len(), held_out.len()), (225, 75));
-        let judge = Judge::new(&full, Some(held_out), None, false).unwrap();
+        let judge = Judge::new(&full, Some(held_out), None, First::Loss).unwrap();
         let own = judge.figures(&full).unwrap();
         assert_eq!((own.agreement, own.loss, own.output_error), (Some(1.0), judge.loss_before(), Some(0.0)));
         assert!(own.residual.unwrap() < 1e-12);
         let part = judge.figures(&part_of(&full, &[0, 1, 2])).unwrap();
         assert!(judge.better(&own, &part) && !judge.better(&part, &own) && !judge.better(&own, &own));
         assert!(judge.first_figure(&part).0 > judge.first_figure(&own).0);
-        assert!(Judge::new(&full, Some(data), Some(Metric::Mse), false).is_err());
+        let right = Figures { loss: Some(0.1), agreement: Some(0.8), ..Figures::default() };
+        let faithful = Figures { loss: Some(0.2), agreement: Some(0.9), ..Figures::default() };
+        assert!(judge.better(&right, &faithful) && Judge { first: First::Agreement, ..judge }.better(&faithful, &right));
+        assert!(Judge::new(&full, Some(data), Some(Metric::Mse), First::Loss).is_err());
     }
 
     #[test]
     fn without_rows_the_distance_judges() {
         let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&banana(60, 1), &Watch::none()).unwrap().machine;
-        let judge = Judge::new(&full, None, None, false).unwrap();
+        let judge = Judge::new(&full, None, None, First::Loss).unwrap();
         let (near, far) = (Figures { residual: Some(0.1), ..Figures::default() }, Figures { residual: Some(0.2), ..Figures::default() });
         assert!(judge.better(&near, &far));
         assert_eq!(judge.first_figure(&near), (0.1, 0.0));

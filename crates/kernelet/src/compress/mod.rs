@@ -4,6 +4,8 @@
 //! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the ways
 //! by kernel, data and [`Effort`].
 mod auto;
+mod by_heart;
+mod effort;
 mod goals;
 mod judge;
 mod recalibrate;
@@ -12,8 +14,9 @@ mod search;
 mod sizes;
 mod way;
 
-pub use auto::{Auto, Effort};
+pub use auto::Auto;
+pub use effort::Effort;
 pub use goals::Goals;
-pub use judge::{Figures, Judge, Metric, Parts};
+pub use judge::{Figures, First, Judge, Metric, Parts};
 pub use search::{Attempt, Compressed, Compression};
 pub use way::{Steps, Way};

@@ -51,13 +51,16 @@ impl Run<'_> {
         Error::data(words.unwrap_or_else(|| "no machine was found before the run was stopped".into()))
     }
 
-    /// The machine that a way starts from, at a size; none where it has a start of its own or there is no such machine.
-    fn start_of(&mut self, way: usize, size: usize) -> Option<Machine> {
-        let from = self.ways[way].from?;
-        if !self.was_tried(from, size) {
-            self.attempt(from, size);
+    /// The machines that a way starts from, at a size, as far as there are any.
+    fn starts_of(&mut self, way: usize, size: usize) -> Vec<Machine> {
+        let mut machines = vec![];
+        for from in self.ways[way].from.clone() {
+            if !self.was_tried(from, size) {
+                self.attempt(from, size);
+            }
+            machines.extend(self.starts.iter().find(|(w, s, _)| *w == from && *s == size).map(|(_, _, machine)| machine.clone()));
         }
-        self.starts.iter().find(|(w, s, _)| *w == from && *s == size).map(|(_, _, machine)| machine.clone())
+        machines
     }
 
     fn was_tried(&self, way: usize, size: usize) -> bool {
@@ -66,10 +69,10 @@ impl Run<'_> {
 
     /// Tries one way at one size, and remembers it where it is the best.
     fn attempt(&mut self, way: usize, size: usize) {
-        let start = self.start_of(way, size);
+        let starts = self.starts_of(way, size);
         self.done.push((way, size));
         let clock = Instant::now();
-        let made = self.ways[way].machine(&self.task, size, start.as_ref(), self.watch);
+        let made = self.ways[way].machine(&self.task, size, &starts, self.watch);
         let made = made.and_then(|machine| Ok((self.judge.figures(&machine)?, machine)));
         let (seconds, name) = (clock.elapsed().as_secs_f64(), self.ways[way].name.clone());
         let (figures, machine) = match made {
@@ -80,7 +83,7 @@ impl Run<'_> {
                 return self.tried.push(Attempt { way: name, vectors: size, figures, seconds, failed });
             }
         };
-        if self.ways.iter().any(|other| other.from == Some(way)) {
+        if self.ways.iter().any(|other| other.from.contains(&way)) {
             self.starts.push((way, size, machine.clone()));
         }
         if !self.ways[way].rival {

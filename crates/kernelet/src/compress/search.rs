@@ -94,8 +94,7 @@ impl Compression<'_> {
         let parts = all.data.map(|data| Parts::of(data, self.seed)).transpose()?;
         let (rows, held_out) = parts.map_or((None, None), |parts| (Some(parts.rows), Some(parts.held_out)));
         let held = held_out.as_ref().map_or(0, |rows| rows.len());
-        let by_residual = self.goals.max_residual.is_some() && !self.goals.needs_rows();
-        let judge = Judge::new(machine, held_out, self.metric, by_residual)?;
+        let judge = Judge::new(machine, held_out, self.metric, self.goals.first())?;
         if self.goals.max_loss.is_some() && judge.loss_before().is_none() {
             return Err(Error::data("the loss is measured on rows with targets; give them with the data, or ask for an agreement"));
         }
@@ -165,7 +164,11 @@ impl Compression<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::auto::{Effort, Knowledge, ways_for};
+    use super::super::{
+        auto::{Knowledge, ways_for},
+        effort::Effort,
+        judge::First,
+    };
     use super::*;
     use crate::{
         data::{Target, banana},
@@ -178,7 +181,15 @@ mod tests {
     }
 
     fn compress(machine: &Machine, data: Option<&Dataset>, goals: &Goals, effort: Effort) -> Result<Compressed> {
-        let known = Knowledge { rows: data.map_or(0, |data| data.len()), labels: false, keep_pairs: false, c: 10.0, vectors: 20, seed: 0 };
+        let known = Knowledge {
+            rows: data.map_or(0, |data| data.len()),
+            labels: false,
+            by_heart: false,
+            keep_pairs: false,
+            c: 10.0,
+            vectors: 20,
+            seed: 0,
+        };
         let ways = ways_for(machine, known, effort);
         let task = Task { machine, data, candidates: None };
         Compression { task, ways: &ways, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
@@ -190,8 +201,8 @@ mod tests {
         let machine = full(&data);
         let goals = Goals { max_vectors: Some(12), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Normal).unwrap();
-        assert_eq!((small.machine.vectors(), small.tried.len(), small.held_out), (12, 4, 88));
-        let judge = Judge::new(&machine, Some(Parts::of(&data, 0).unwrap().held_out), None, false).unwrap();
+        assert_eq!((small.machine.vectors(), small.tried.len(), small.held_out), (12, 3, 88));
+        let judge = Judge::new(&machine, Some(Parts::of(&data, 0).unwrap().held_out), None, First::Loss).unwrap();
         assert!(small.tried.iter().all(|attempt| !judge.better(&attempt.figures, &small.figures)));
         let (new, before) = (banana(3000, 2), machine.score(&banana(3000, 2)).unwrap().loss());
         assert!(small.machine.score(&new).unwrap().loss() < before + 0.02);

@@ -2,7 +2,7 @@
 use crate::{
     Error, Result,
     data::Dataset,
-    learn::Learner,
+    learn::{Fit, Learner},
     machine::{Decision, Machine},
     sparsify::{
         Budget, Refit, Sparsifier, Task,
@@ -12,6 +12,9 @@ use crate::{
     },
     watch::Watch,
 };
+
+/// The machine that is kept is trained on in so many times the steps that led to it.
+const STEPS_AGAIN: usize = 2;
 
 /// What is done.
 pub enum Steps {
@@ -29,9 +32,19 @@ pub enum Steps {
         least_error: bool,
     },
     /// Trained on the outputs of the large machine.
-    Distil(Distil),
+    Distil {
+        /// How.
+        taught: Distil,
+        /// Also from starts of its own.
+        own: bool,
+    },
     /// Trained on the labels of the rows, with the kernel of the large machine.
-    Margin(Margin),
+    Margin {
+        /// How.
+        taught: Margin,
+        /// Also from starts of its own.
+        own: bool,
+    },
 }
 
 /// A way with its name.
@@ -40,19 +53,15 @@ pub struct Way {
     pub name: String,
     /// What is done.
     pub steps: Steps,
-    /// The way, by its place among all, whose vectors training starts from; none for a start of its own.
-    pub from: Option<usize>,
+    /// The ways, by their places among all, whose vectors training starts from, of which the best objective is kept; none for starts of its own.
+    pub from: Vec<usize>,
     /// Whether its machine may be the one that is kept; else others start from it.
     pub rival: bool,
 }
 
 impl Way {
-    /// A machine of at most so many vectors; `start` is the machine of the way that this one starts from.
-    pub fn machine(&self, task: &Task, vectors: usize, start: Option<&Machine>, watch: &Watch) -> Result<Machine> {
-        let search = |search: &Search| match start {
-            None => Search { vectors, ..search.clone() },
-            Some(start) => from_vectors(search, start, search.iterations),
-        };
+    /// A machine of at most so many vectors; `starts` are the machines of the ways that this one starts from.
+    pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
         match &self.steps {
             Steps::Sparsify { method, refinement, refit: how, c, least_error } => {
                 let path = method.sparsify(task, &Budget::vectors(vectors), watch)?;
@@ -63,8 +72,14 @@ impl Way {
                 small = refit(&small, *how, task, *c, watch)?;
                 if *least_error { least_error_offsets(&small, task) } else { Ok(small) }
             }
-            Steps::Distil(distil) => Ok(Distil { search: search(&distil.search), ..distil.clone() }.learn(task, watch)?.machine),
-            Steps::Margin(margin) => learn_margin(margin, task, search(&margin.search), watch),
+            Steps::Distil { taught, own } => {
+                let searches = searches(&taught.search, vectors, starts, *own);
+                best(searches, |search| Distil { search, ..taught.clone() }.learn(task, watch), watch)
+            }
+            Steps::Margin { taught, own } => {
+                let searches = searches(&taught.search, vectors, starts, *own);
+                best(searches, |search| learn_margin(taught, task, search, watch), watch)
+            }
         }
     }
 
@@ -78,13 +93,42 @@ impl Way {
                 };
                 if *least_error { least_error_offsets(&fitted, task) } else { Ok(fitted) }
             }
-            Steps::Distil(distil) => {
-                let search = from_vectors(&distil.search, &small, distil.search.iterations / 2);
-                Ok(Distil { search, ..distil.clone() }.learn(task, watch)?.machine)
+            Steps::Distil { taught, .. } => {
+                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
+                Ok(Distil { search, ..taught.clone() }.learn(task, watch)?.machine)
             }
-            Steps::Margin(margin) => learn_margin(margin, task, from_vectors(&margin.search, &small, margin.search.iterations / 2), watch),
+            Steps::Margin { taught, .. } => {
+                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
+                Ok(learn_margin(taught, task, search, watch)?.machine)
+            }
         }
     }
+}
+
+/// The searches of a way: from the vectors of the machines it starts from, and from its own, which are all there are where there is no such machine.
+fn searches(search: &Search, vectors: usize, starts: &[Machine], own: bool) -> Vec<Search> {
+    let mut searches: Vec<Search> = starts.iter().map(|start| from_vectors(search, start, search.iterations)).collect();
+    if own || searches.is_empty() {
+        searches.push(Search { vectors, ..search.clone() });
+    }
+    searches
+}
+
+/// The machine of the search with the least objective; those that fail are left out as long as one does not.
+fn best(searches: Vec<Search>, learn: impl Fn(Search) -> Result<Fit>, watch: &Watch) -> Result<Machine> {
+    let mut best: Option<Fit> = None;
+    let mut failure = None;
+    for search in searches {
+        if watch.cancelled() && best.is_some() {
+            break;
+        }
+        match learn(search) {
+            Ok(fit) if best.as_ref().is_none_or(|best| fit.report.objective < best.report.objective) => best = Some(fit),
+            Ok(_) => {}
+            Err(error) => failure = Some(error),
+        }
+    }
+    best.map(|fit| fit.machine).ok_or_else(|| failure.unwrap_or_else(|| Error::data("no start led to a machine")))
 }
 
 /// The search from where the vectors of a machine stand.
@@ -94,12 +138,12 @@ fn from_vectors(search: &Search, small: &Machine, iterations: usize) -> Search {
 }
 
 /// Direct training on the labels, in the space of the machine's vectors.
-fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> Result<Machine> {
+fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> Result<Fit> {
     let (Some(points), Some(data)) = (task.scaled_rows()?, task.data) else {
         return Err(Error::data("training on labels needs rows with labels; give them with the data"));
     };
     let scaled = Dataset { points, ..data.clone() };
-    let found = Margin { search, ..margin.clone() }.learn(&scaled, watch)?.machine;
+    let Fit { machine: found, report } = Margin { search, ..margin.clone() }.learn(&scaled, watch)?;
     let same = match (&found.decision, &task.machine.decision) {
         (found, Decision::Votes { labels }) => found.labels() == *labels,
         (found, before) => found.labels() == before.labels(),
@@ -107,5 +151,30 @@ fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> 
     if !same {
         return Err(Error::data("the rows have other labels than the model; training on labels needs rows of all its classes"));
     }
-    Ok(Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found })
+    Ok(Fit { machine: Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found }, report })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{data::banana, kernel::Kernel, learn::Svc, sparsify::part_of};
+
+    #[test]
+    fn of_several_starts_the_least_objective_is_kept() {
+        let data = banana(200, 1);
+        let full = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let task = Task { machine: &full, data: Some(&data), candidates: None };
+        let taught = Distil { c: 10.0, search: Search { iterations: 5, ..Search::default() } };
+        let starts = [[0, 1, 2], [5, 20, 40], [3, 9, 30]].map(|chosen| part_of(&full, &chosen));
+        let objective = |start: &Machine| {
+            let search = from_vectors(&taught.search, start, 5);
+            Distil { search, ..taught.clone() }.learn(&task, &Watch::none()).unwrap()
+        };
+        let mut fits = starts.iter().map(objective).collect::<Vec<_>>();
+        fits.sort_by(|a, b| a.report.objective.total_cmp(&b.report.objective));
+        assert!(fits[0].report.objective < 0.999 * fits[1].report.objective);
+        let way = Way { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], rival: true };
+        assert_eq!(way.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
+        assert_eq!(way.machine(&task, 4, &[], &Watch::none()).unwrap().vectors(), 4, "without a start it has its own");
+    }
 }

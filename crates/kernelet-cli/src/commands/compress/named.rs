@@ -100,7 +100,7 @@ impl Compress {
             c,
             least_error: self.threshold == Some(ThresholdFlag::TrainError),
         };
-        let ways = [Way { name: self.method().name.into(), steps, from: None, rival: true }];
+        let ways = [Way { name: self.method().name.into(), steps, from: vec![], rival: true }];
         let (metric, most_rows) = (self.goals.metric, usize::MAX);
         let found = Compression { task: *task, ways: &ways, goals: &goals, metric, curve: false, most_rows, seed }.run(watch)?;
         Ok((Budget::vectors(found.machine.vectors().max(1)), found.missing))

@@ -114,7 +114,7 @@ pub(super) fn drawn(weights: &[f64], target: f64) -> usize {
 }
 
 /// The nearest centre of each point and the squared distance to it.
-fn nearest(points: &Points, centres: &Matrix) -> Vec<(usize, f64)> {
+pub(crate) fn nearest(points: &Points, centres: &Matrix) -> Vec<(usize, f64)> {
     let (dim, count) = (centres.cols(), centres.rows());
     let norms: Vec<f64> = centres.iter().map(|c| dot(c, c)).collect();
     let chunks: Vec<Vec<(usize, f64)>> = (0..points.len().div_ceil(CHUNK))

@@ -31,6 +31,7 @@ pub use fisher_pursuit::{FisherPursuit, Stage};
 pub use greedy_basis::GreedyBasis;
 pub use independent::Independent;
 pub use kmeans::KMeans;
+pub(crate) use kmeans::nearest;
 pub use l0::L0;
 pub use l1::{L1, Weights};
 pub use pursuit::{Criterion, Outputs, Pursuit};

@@ -1,0 +1,90 @@
+//! How much time may be spent, in steps, starts and rows.
+
+/// How much time may be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// One way, few steps.
+    Quick,
+    /// Some ways.
+    #[default]
+    Normal,
+    /// More ways, starts and steps.
+    Thorough,
+}
+
+/// Fewer steps of training than this gain nothing.
+const FEWEST_STEPS: usize = 10;
+
+/// Where steps cost next to nothing, so many times as many are made, and so many starts.
+const MORE_STEPS: usize = 3;
+const MORE_STARTS: usize = 8;
+
+impl Effort {
+    /// All of them.
+    pub const ALL: [Effort; 3] = [Effort::Quick, Effort::Normal, Effort::Thorough];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effort::Quick => "quick",
+            Effort::Normal => "normal",
+            Effort::Thorough => "thorough",
+        }
+    }
+
+    /// The effort with this name.
+    pub fn named(name: &str) -> Option<Effort> {
+        Effort::ALL.into_iter().find(|effort| effort.name() == name)
+    }
+
+    /// Steps in which all vectors are moved together.
+    pub(super) fn steps(self) -> usize {
+        match self {
+            Effort::Quick => 30,
+            Effort::Normal => 100,
+            Effort::Thorough => 300,
+        }
+    }
+
+    /// Rows that are looked at.
+    pub fn most_rows(self) -> usize {
+        match self {
+            Effort::Quick => 5_000,
+            Effort::Normal => 20_000,
+            Effort::Thorough => usize::MAX,
+        }
+    }
+
+    /// Steps and starts of training of which a step makes so many multiplications: more where they cost next to nothing, which small machines need
+    /// most, and fewer where they take long; none where that leaves too few, unless there `must` be some.
+    pub(super) fn training(self, step: f64, must: bool) -> Option<(usize, usize)> {
+        let (little, much, fewest_starts) = match self {
+            Effort::Quick => (1e8, 2e10, 1),
+            Effort::Normal => (1e9, 4e12, 1),
+            Effort::Thorough => (1e10, f64::INFINITY, 3),
+        };
+        let affordable = |work: f64| (work / step.max(1.0)).min(1e9) as usize;
+        let steps = affordable(little).clamp(self.steps(), MORE_STEPS * self.steps()).min(affordable(much));
+        let starts = (affordable(little) / steps.max(1)).clamp(fewest_starts, MORE_STARTS);
+        (must || steps >= FEWEST_STEPS).then_some((steps.max(FEWEST_STEPS), starts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_machines_are_trained_longer_and_large_ones_shorter() {
+        let normal = |step| Effort::Normal.training(step, false);
+        assert_eq!(normal(1e4), Some((300, 8)));
+        assert_eq!(normal(1e6), Some((300, 3)));
+        assert_eq!(normal(1e9), Some((100, 1)));
+        assert_eq!(normal(1e11), Some((40, 1)));
+        assert_eq!(normal(1e12), None);
+        assert_eq!(normal(f64::INFINITY), None);
+        assert_eq!(Effort::Normal.training(1e12, true), Some((10, 1)));
+        assert_eq!(Effort::Quick.training(1e10, false), None);
+        assert_eq!(Effort::Thorough.training(1e12, false), Some((300, 3)));
+    }
+}
