@@ -1,8 +1,7 @@
 //! Learners from the settings of the command line; what is not given is the learner's default.
 use kernelet::{
-    evaluate::Threshold,
     kernel::Kernel,
-    learn::{Components, Fisher, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm, Svc, Svr},
+    learn::{Components, Fisher, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm, Svc, Svr, Threshold},
     sparsify::{Baseline, BaselineLearner, construct::Starts},
 };
 

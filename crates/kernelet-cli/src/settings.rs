@@ -1,9 +1,6 @@
 //! The settings of the learners: the flags.
 use clap::{Args, ValueEnum};
-use kernelet::{
-    evaluate::Threshold,
-    learn::{ClassWeights, Multiclass, Penalty},
-};
+use kernelet::learn::{ClassWeights, Multiclass, Penalty, Threshold};
 
 use crate::{
     bases, direct,

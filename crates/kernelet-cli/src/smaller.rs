@@ -2,8 +2,8 @@
 use clap::Parser;
 use kernelet::{
     data::Dataset,
-    machine::{Machine, PathFacts, SizeFacts},
-    sparsify::{Path, Refit, StandIn, Task, residual, squared_norm},
+    machine::{Machine, PathFacts, SizeFacts, residual, squared_norm},
+    sparsify::{Path, Refit, StandIn, Task},
     watch::{Status, Watch},
 };
 use serde::Serialize;

@@ -54,11 +54,11 @@ impl Search<'_> {
             return Err(Failure::usage(format!("--tune has nothing to choose: {given}")));
         }
         let part = self.part(data, session)?;
-        let make = |cost: f64, gamma: f64| {
+        let fit = |cost: f64, gamma: f64, rows: &Dataset, watch: &Watch| {
             let learner = self.choice.make(self.kernel.clone().with_gamma(gamma), &self.choice.with_cost(self.settings, cost));
-            Box::new(Scaled { how: self.how.clone(), learner }) as Box<dyn Learner>
+            Ok(Scaled { how: self.how.clone(), learner }.learn(rows, watch)?.machine)
         };
-        let tried = tuning.run(part.as_ref().unwrap_or(data), make, watch);
+        let tried = tuning.run(part.as_ref().unwrap_or(data), fit, watch);
         session.check_cancelled()?;
         Ok(tried?)
     }

@@ -1,8 +1,7 @@
 //! Settings of learners that are read from words.
 use kernelet::{
     data::Label,
-    evaluate::Threshold,
-    learn::{ClassWeights, Multiclass, Penalty},
+    learn::{ClassWeights, Multiclass, Penalty, Threshold},
 };
 
 /// Reads how several classes become two-class problems.

@@ -21,6 +21,7 @@
 
 pub mod compress;
 pub mod data;
+mod draw;
 mod error;
 pub mod evaluate;
 pub mod frame;

@@ -3,9 +3,8 @@
 use kernelet::{
     Error,
     data::{Classes, Dataset, Generator, Label, Points, Target, waveform3},
-    evaluate::Threshold,
     kernel::{Kernel, Precomputed, block},
-    learn::{ClassWeights, Fisher, Learner, Penalty},
+    learn::{ClassWeights, Fisher, Learner, Penalty, Threshold},
     linalg::{Eigen, Matrix, dot},
     machine::{Calibration, Machine},
     model::native,

@@ -165,7 +165,7 @@ impl Choose {
         let learner = set.learner(&ready.train, ready.parts, *seed)?;
         let loss = match self.by {
             By::Test => learner.learn(train, watch).and_then(|fit| Ok(fit.machine.score(test)?.loss())),
-            By::Folds => cross_validate(&learner, train, FOLDS, *seed, watch),
+            By::Folds => cross_validate(|rows, watch| Ok(learner.learn(rows, watch)?.machine), train, FOLDS, *seed, watch),
         };
         Ok(loss.unwrap_or(f64::INFINITY))
     }

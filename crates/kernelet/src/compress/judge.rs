@@ -4,8 +4,7 @@ use crate::{
     data::{Dataset, Target, plain_split, stratified_split},
     evaluate::{Scores, agreement, score},
     linalg::Matrix,
-    machine::{Decision, Machine, Prediction},
-    sparsify::{residual, squared_norm},
+    machine::{Decision, Machine, Prediction, residual, squared_norm},
 };
 
 /// The part of the rows that is held out, and the most of them.

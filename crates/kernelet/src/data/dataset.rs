@@ -100,6 +100,24 @@ impl Dataset {
     }
 }
 
+/// Checks that `data` can train a classifier: good numbers, and at least two classes among the rows that count.
+pub(crate) fn check_classes(data: &Dataset) -> Result<&Classes> {
+    data.check()?;
+    let classes = data.classes()?;
+    let mut counts = vec![0usize; classes.labels.len()];
+    for (row, &code) in classes.codes.iter().enumerate() {
+        counts[code as usize] += usize::from(data.weight(row) > 0.0);
+    }
+    match counts.iter().filter(|&&c| c > 0).count() {
+        0 => Err(Error::data("no row has a weight above 0")),
+        1 => {
+            let label = counts.iter().position(|&c| c > 0).map_or(String::new(), |c| classes.labels[c].to_string());
+            Err(Error::OneClass { label, rows: counts.iter().sum() })
+        }
+        _ => Ok(classes),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,7 +2,6 @@
 mod csr;
 mod dataset;
 mod digits;
-pub(crate) mod draw;
 mod generate;
 mod image;
 mod points;
@@ -13,8 +12,8 @@ mod target;
 
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
+pub(crate) use dataset::check_classes;
 pub use digits::{digits, digits_split};
-pub(crate) use draw::Draw;
 pub use generate::{Generator, banana, clouds, gaussian, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
 pub use image::smooth;
 pub use points::{DENSE_ABOVE, Points};

@@ -1,8 +1,8 @@
 //! Splits into training and test rows, and folds for cross-validation.
 //!
 //! Every split has a seed, and a seed gives the same rows for ever. Rows are counted from 0 and come in ascending order.
-use super::{Classes, Target, draw::Draw};
-use crate::{Error, Result};
+use super::{Classes, Target};
+use crate::{Error, Result, draw::Draw};
 
 /// The rows 0..n in random order.
 pub fn shuffled(n: usize, seed: u64) -> Vec<usize> {

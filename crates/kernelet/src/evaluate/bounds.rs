@@ -18,8 +18,7 @@ use crate::{
     Error, Result,
     data::{Dataset, Points},
     kernel::block::diagonal,
-    machine::{Decision, Machine},
-    sparsify::squared_norm,
+    machine::{Decision, Machine, squared_norm},
 };
 
 /// A bound of the error on new rows.

@@ -4,11 +4,9 @@ mod metrics;
 mod probability;
 mod reconstruction;
 pub mod speed;
-mod threshold;
 mod validate;
 
 pub use metrics::{Confusion, Scores, agreement, score};
 pub use probability::{ProbabilityScores, score_probabilities};
 pub use reconstruction::{Reconstruction, reconstruction};
-pub use threshold::{Line, Spread, Threshold};
 pub use validate::{Candidate, Tuning, cross_validate};

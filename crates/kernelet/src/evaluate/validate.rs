@@ -5,23 +5,29 @@ use super::Scores;
 use crate::{
     Error, Result,
     data::{Dataset, stratified_folds},
-    learn::Learner,
+    machine::Machine,
     watch::Watch,
 };
 
-/// The mean loss (error, or mean squared error) over `folds` folds, each predicted by a machine learned on the others.
-pub fn cross_validate(learner: &dyn Learner, data: &Dataset, folds: usize, seed: u64, watch: &Watch) -> Result<f64> {
+/// The mean loss (error, or mean squared error) over `folds` folds, each predicted by the machine that `fit` makes of the others.
+pub fn cross_validate(
+    fit: impl Fn(&Dataset, &Watch) -> Result<Machine> + Sync,
+    data: &Dataset,
+    folds: usize,
+    seed: u64,
+    watch: &Watch,
+) -> Result<f64> {
     let folds = stratified_folds(&data.target, folds, seed)?;
-    let losses: Vec<f64> = folds.par_iter().map(|held| fold_loss(learner, data, held, watch)).collect::<Result<_>>()?;
+    let losses: Vec<f64> = folds.par_iter().map(|held| fold_loss(&fit, data, held, watch)).collect::<Result<_>>()?;
     Ok(losses.iter().sum::<f64>() / losses.len() as f64)
 }
 
-fn fold_loss(learner: &dyn Learner, data: &Dataset, held: &[usize], watch: &Watch) -> Result<f64> {
+fn fold_loss(fit: impl Fn(&Dataset, &Watch) -> Result<Machine>, data: &Dataset, held: &[usize], watch: &Watch) -> Result<f64> {
     let mut out = vec![false; data.len()];
     held.iter().for_each(|&i| out[i] = true);
     let rest: Vec<usize> = (0..data.len()).filter(|&i| !out[i]).collect();
     let quiet = watch.silent();
-    let machine = learner.learn(&data.select(&rest), &quiet)?.machine;
+    let machine = fit(&data.select(&rest), &quiet)?;
     watch.evaluated(quiet.evaluations());
     if watch.cancelled() {
         return Err(Error::data("cancelled before the settings were chosen"));
@@ -54,17 +60,22 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// Tries all pairs of the grid, then half steps around the best. A setting with a single value keeps it. Returns every candidate, best first; ties go to the smaller
-    /// cost, then to the smaller gamma.
-    pub fn run(&self, data: &Dataset, make: impl Fn(f64, f64) -> Box<dyn Learner> + Sync, watch: &Watch) -> Result<Vec<Candidate>> {
+    /// Tries all pairs of the grid, then half steps around the best; `fit` makes a machine with a cost and a gamma. A setting with a single value keeps it. Returns
+    /// every candidate, best first; ties go to the smaller cost, then to the smaller gamma.
+    pub fn run(
+        &self,
+        data: &Dataset,
+        fit: impl Fn(f64, f64, &Dataset, &Watch) -> Result<Machine> + Sync,
+        watch: &Watch,
+    ) -> Result<Vec<Candidate>> {
         let coarse: Vec<(f64, f64)> = self.costs.iter().flat_map(|&c| self.gammas.iter().map(move |&g| (c, g))).collect();
         let (costs, gammas) = (steps(&self.costs, 10f64.sqrt()), steps(&self.gammas, 2.0));
         let total = (coarse.len() + costs.len() * gammas.len() - 1) as u64;
-        let mut tried = self.try_all(&coarse, data, &make, 0, total, watch)?;
+        let mut tried = self.try_all(&coarse, data, &fit, 0, total, watch)?;
         let best = *tried.first().ok_or_else(|| Error::data("the grid of settings is empty"))?;
         let around = costs.iter().flat_map(|c| gammas.iter().map(move |g| (best.cost * c, best.gamma * g)));
         let around: Vec<(f64, f64)> = around.filter(|&pair| pair != (best.cost, best.gamma)).collect();
-        tried.extend(self.try_all(&around, data, &make, coarse.len() as u64, total, watch)?);
+        tried.extend(self.try_all(&around, data, &fit, coarse.len() as u64, total, watch)?);
         sort(&mut tried);
         Ok(tried)
     }
@@ -73,14 +84,14 @@ impl Tuning {
         &self,
         pairs: &[(f64, f64)],
         data: &Dataset,
-        make: &(impl Fn(f64, f64) -> Box<dyn Learner> + Sync),
+        fit: &(impl Fn(f64, f64, &Dataset, &Watch) -> Result<Machine> + Sync),
         before: u64,
         total: u64,
         watch: &Watch,
     ) -> Result<Vec<Candidate>> {
         let done = std::sync::atomic::AtomicU64::new(before);
         let attempt = |&(cost, gamma): &(f64, f64)| {
-            let loss = cross_validate(&*make(cost, gamma), data, self.folds, self.seed, watch)?;
+            let loss = cross_validate(|rows, watch| fit(cost, gamma, rows, watch), data, self.folds, self.seed, watch)?;
             let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             watch.report("settings tried", finished, Some(total), Some(loss));
             Ok(Candidate { cost, gamma, loss })
@@ -106,18 +117,20 @@ mod tests {
     use crate::{
         data::Generator,
         kernel::Kernel,
-        learn::{Ridge, Svc},
+        learn::{Learner, Ridge, Svc},
     };
     use std::sync::{Arc, atomic::AtomicBool};
 
-    fn svc(c: f64, gamma: f64) -> Box<dyn Learner> {
-        Box::new(Svc { c, kernel: Kernel::gaussian(gamma), ..Svc::default() })
+    fn svc(c: f64, gamma: f64, data: &Dataset, watch: &Watch) -> Result<Machine> {
+        Ok(Svc { c, kernel: Kernel::gaussian(gamma), ..Svc::default() }.learn(data, watch)?.machine)
     }
 
     #[test]
     fn a_setting_with_a_single_value_keeps_it() {
         let data = Generator::Sinc.make(60, 1);
-        let ridge = |lambda, gamma| Box::new(Ridge { lambda, kernel: Kernel::gaussian(gamma) }) as Box<dyn Learner>;
+        let ridge = |lambda, gamma, data: &Dataset, watch: &Watch| {
+            Ok(Ridge { lambda, kernel: Kernel::gaussian(gamma) }.learn(data, watch)?.machine)
+        };
         let grids = [(vec![0.1], vec![0.1, 0.4]), (vec![0.1, 1.0], vec![0.4])];
         for (costs, gammas) in grids {
             let tuning = Tuning { costs: costs.clone(), gammas: gammas.clone(), folds: 3, seed: 1 };

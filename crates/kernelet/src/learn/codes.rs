@@ -4,7 +4,7 @@
 //! `10 log2 k` random columns, the best of many draws (Allwein, Schapire and Singer 2000): the draw whose nearest words differ
 //! in most places. Every column tells some classes from the others, no two columns ask the same or the opposite question, and no
 //! two classes have the same word.
-use crate::{Error, Result, data::Draw};
+use crate::{Error, Result, draw::Draw};
 
 /// Up to this many classes take all columns.
 const MOST_EXHAUSTIVE: usize = 5;

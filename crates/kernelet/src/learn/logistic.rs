@@ -9,12 +9,11 @@
 use super::{
     ClassWeights, Fit, FrameLearner, InFrame, Learner, Report, fit,
     gram::{USUAL_BYTES, require_definite},
-    multiclass::check_classes,
     support::rows_that_count,
 };
 use crate::{
     Error, Result,
-    data::Dataset,
+    data::{Dataset, check_classes},
     error::require_positive,
     frame::JITTER,
     kernel::Kernel,

@@ -294,7 +294,8 @@ pub(crate) fn best_offset(values: &[f64], problem: &MarginProblem) -> f64 {
 mod tests {
     use super::*;
     use crate::{
-        data::{Classes, Dataset, Target, draw::Draw},
+        data::{Classes, Dataset, Target},
+        draw::Draw,
         kernel::Kernel,
         learn::{Learner, Svc},
     };

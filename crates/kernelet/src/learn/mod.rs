@@ -25,6 +25,7 @@ pub mod smo;
 mod support;
 mod svc;
 mod svr;
+mod threshold;
 mod two_class;
 
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
@@ -33,7 +34,6 @@ pub(crate) use fisher::mixes;
 pub use fisher::{Fisher, Penalty};
 pub use logistic::Logistic;
 pub(crate) use logistic::LogisticRows;
-pub(crate) use multiclass::check_classes;
 pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use nu_svc::NuSvc;
@@ -51,6 +51,7 @@ pub(crate) use scatter::Scatter;
 pub(crate) use support::rows_that_count;
 pub use svc::Svc;
 pub use svr::Svr;
+pub use threshold::{Line, Spread, Threshold};
 
 use crate::{
     Result,

@@ -1,7 +1,7 @@
 //! How several classes become several two-class problems, and what the classes weigh.
 use crate::{
     Error, Result,
-    data::{Classes, Dataset, Label},
+    data::{Classes, Label},
 };
 
 /// How several classes become two-class problems.
@@ -78,24 +78,6 @@ impl ClassWeights {
                 Ok(weights)
             }
         }
-    }
-}
-
-/// Checks that `data` can train a classifier: good numbers, and at least two classes among the rows that count.
-pub(crate) fn check_classes(data: &Dataset) -> Result<&Classes> {
-    data.check()?;
-    let classes = data.classes()?;
-    let mut counts = vec![0usize; classes.labels.len()];
-    for (row, &code) in classes.codes.iter().enumerate() {
-        counts[code as usize] += usize::from(data.weight(row) > 0.0);
-    }
-    match counts.iter().filter(|&&c| c > 0).count() {
-        0 => Err(Error::data("no row has a weight above 0")),
-        1 => {
-            let label = counts.iter().position(|&c| c > 0).map_or(String::new(), |c| classes.labels[c].to_string());
-            Err(Error::OneClass { label, rows: counts.iter().sum() })
-        }
-        _ => Ok(classes),
     }
 }
 

@@ -8,7 +8,6 @@
 //! Not every nu can be had: a class with fewer than nu n / 2 rows cannot pay its half. Memory: the cache limit and O(n d).
 use super::{
     Fit, Learner, Multiclass,
-    multiclass::check_classes,
     smo::{self, Held, Parts, Problem, RowSource, Settings},
     support::{Solved, feasible},
     svc,
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::Dataset,
+    data::{Dataset, check_classes},
     error::{require_positive, require_share},
     kernel::Kernel,
     machine::Facts,

@@ -8,10 +8,10 @@
 //!
 //! Cost: none to learn; every row is a vector, so that prediction costs n kernel values. All outputs share the vectors: a target
 //! for compression.
-use super::{ClassWeights, Fit, Learner, Report, multiclass::check_classes};
+use super::{ClassWeights, Fit, Learner, Report};
 use crate::{
     Error, Result,
-    data::{Classes, Dataset},
+    data::{Classes, Dataset, check_classes},
     kernel::{Argument, Kernel},
     linalg::Matrix,
     machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine},

@@ -6,14 +6,13 @@
 //! Memory: the cache limit and O(n d).
 use super::{
     ClassWeights, Fit, Learner, Multiclass,
-    multiclass::check_classes,
     smo::{self, Parts, Problem, RowSource, Settings},
     support::{Solved, feasible},
     two_class::{Plan, TwoClass},
 };
 use crate::{
     Result,
-    data::Dataset,
+    data::{Dataset, check_classes},
     error::require_positive,
     kernel::Kernel,
     linalg::Matrix,

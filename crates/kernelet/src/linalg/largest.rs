@@ -10,7 +10,7 @@
 //! spectrum that falls fast needs two to five products a pair; one that is nearly flat needs many more, and the status says when it ran out.
 use super::{Eigen, Matrix, Product, Real, dot, product_transposed};
 use crate::{
-    data::Draw,
+    draw::Draw,
     watch::{Status, Watch},
 };
 

@@ -15,14 +15,14 @@ use super::{
     Budget, Refit, Sparsifier, Task,
     basis::BasisBudget,
     construct::{FixedPoint, Gradient, Refine, RefineFrom, Refinement, Starts},
-    refit, residual,
+    refit,
     select::RandomBasis,
 };
 use crate::{
     Error, Result,
     data::Dataset,
     learn::{Fit, Learner, Multiclass, OnBasis, Report, Rvm, Shrink, Svc},
-    machine::{Facts, Machine},
+    machine::{Facts, Machine, residual},
     watch::Watch,
 };
 

@@ -5,15 +5,15 @@ use std::sync::{
 };
 
 use super::{
-    Budget, Path, Sparsifier, Task, residual,
+    Budget, Path, Sparsifier, Task,
     select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate, Weights},
-    squared_norm, toy,
+    toy,
 };
 use crate::{
     Error, Result,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Coefficients, Machine},
+    machine::{Coefficients, Machine, residual, squared_norm},
     model,
     watch::{Progress, Status, Watch},
 };

@@ -35,8 +35,8 @@ pub use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
 pub use stand_in::StandIn;
+pub use task::Task;
 pub(crate) use task::part_of;
-pub use task::{Task, residual, squared_norm};
 pub use threshold::least_error_offsets;
 
 use crate::{Result, watch::Watch};

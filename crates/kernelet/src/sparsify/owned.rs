@@ -5,12 +5,12 @@
 //! the vectors of its two classes. Cost: N m d for the values, and m_ab^3 / 3 for a pair with m_ab vectors.
 use rayon::prelude::*;
 
-use super::{Task, task::inner_products};
+use super::Task;
 use crate::{
     Error, Result,
     frame::{Frame, JITTER},
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Machine, Pairwise},
+    machine::{Coefficients, Decision, Expansion, Machine, Pairwise, inner_products},
 };
 
 /// The machine `small` with vectors owned by one class each; `task` has the machine it stands for. Two classes need no owners.
@@ -75,8 +75,9 @@ mod tests {
         evaluate::agreement,
         kernel::Kernel,
         learn::{Learner, Multiclass, Svc},
+        machine::residual,
         model::libsvm,
-        sparsify::{Budget, Sparsifier, residual, select::Pursuit},
+        sparsify::{Budget, Sparsifier, select::Pursuit},
         watch::Watch,
     };
 

@@ -8,7 +8,7 @@
 //! | `rsvm` | the same with penalty `1/2 beta'beta` instead of `1/2 beta'K^z beta`: the papers' RSVM | rows with classes, C |
 //!
 //! Cost: n m d + n m^2 for coordinates; `margin` n m^2 for each of 10 to 30 steps and output.
-use super::{Task, task::inner_products};
+use super::Task;
 use crate::{
     Error, Result,
     data::{Classes, Dataset, Label, Points},
@@ -19,7 +19,7 @@ use crate::{
         margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, weights_of},
     },
     linalg::{Cholesky, Matrix, transposed_times, weighted_gram},
-    machine::{Coefficients, Decision, Expansion, Machine},
+    machine::{Coefficients, Decision, Expansion, Machine, inner_products},
     watch::Watch,
 };
 
@@ -165,7 +165,8 @@ mod tests {
         kernel::Kernel,
         learn::{Learner, Multiclass, Svc},
         linalg::dot,
-        sparsify::{Budget, Sparsifier, residual, select::Pursuit},
+        machine::residual,
+        sparsify::{Budget, Sparsifier, select::Pursuit},
     };
 
     fn trained() -> (Machine, crate::data::Dataset) {

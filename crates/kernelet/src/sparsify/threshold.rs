@@ -6,7 +6,7 @@
 use super::{Task, refit::known_classes};
 use crate::{
     Error, Result,
-    evaluate::{Line, Threshold},
+    learn::{Line, Threshold},
     machine::{Decision, Machine},
 };
 

@@ -1,6 +1,7 @@
 //! Small machines and rows for tests.
 use crate::{
-    data::{Dataset, Label, Target, draw::Draw},
+    data::{Dataset, Label, Target},
+    draw::Draw,
     kernel::Kernel,
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Facts, Machine},

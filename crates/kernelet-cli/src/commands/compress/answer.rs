@@ -5,9 +5,8 @@ use kernelet::{
     compress::Attempt,
     data::{Dataset, Target, read::Wanted},
     evaluate::agreement,
-    machine::{Machine, PathFacts, SizeFacts},
+    machine::{Machine, PathFacts, SizeFacts, residual, squared_norm},
     model::native,
-    sparsify::{residual, squared_norm},
     watch::Status,
 };
 use serde::Serialize;

@@ -4,9 +4,9 @@ use std::time::Instant;
 use kernelet::{
     compress::{Auto, Compressed, Effort},
     data::{Dataset, Target},
-    machine::Machine,
+    machine::{Machine, squared_norm},
     model::{self, Kind},
-    sparsify::{Task, squared_norm},
+    sparsify::Task,
     watch::{Status, Watch},
 };
 

@@ -4,9 +4,9 @@ use std::time::Instant;
 use kernelet::{
     compress::{Compression, Goals, Steps, Way},
     data::{Dataset, Points},
-    machine::Machine,
+    machine::{Machine, residual},
     model::{self, Kind},
-    sparsify::{Budget, Level, Path, Refit, StandIn, Task, construct::refine, least_error_offsets, refit, residual},
+    sparsify::{Budget, Level, Path, Refit, StandIn, Task, construct::refine, least_error_offsets, refit},
     watch::{Status, Watch},
 };
 

@@ -15,7 +15,7 @@
 use std::f64::consts::PI;
 
 use super::{Dataset, two_classes};
-use crate::data::draw::Draw;
+use crate::draw::Draw;
 
 /// `n` rows of banana; 45 % are positive.
 pub fn banana(n: usize, seed: u64) -> Dataset {

@@ -23,8 +23,8 @@ pub use sinc::sinc;
 pub use twonorm::twonorm;
 pub use waveform::{waveform, waveform3};
 
-use super::{Classes, Dataset, Label, Target, draw::Draw};
-use crate::{Error, Result, linalg::Matrix};
+use super::{Classes, Dataset, Label, Target};
+use crate::{Error, Result, draw::Draw, linalg::Matrix};
 
 /// A made-up data set, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

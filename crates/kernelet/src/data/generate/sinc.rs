@@ -2,7 +2,7 @@
 //!
 //! One feature x, uniform in [-10, 10); the target is sin(x)/x plus normal noise of a given standard deviation.
 use super::{Dataset, Target};
-use crate::{Error, Result, data::draw::Draw, linalg::Matrix};
+use crate::{Error, Result, draw::Draw, linalg::Matrix};
 
 /// `n` rows of sinc; `noise` is the standard deviation and must be a finite number of at least 0.
 pub fn sinc(n: usize, noise: f64, seed: u64) -> Result<Dataset> {

@@ -5,7 +5,7 @@
 //! The Bayes rule errs on 13.0 % of rows (8.2 % in two classes); the figure usually quoted is 14 %. Reference: Breiman, Friedman,
 //! Olshen, Stone, Classification and regression trees, 1984.
 use super::{Dataset, classes, two_classes};
-use crate::data::draw::Draw;
+use crate::draw::Draw;
 
 /// The two waves, by their peaks, of each class.
 const PEAKS: [(usize, usize); 3] = [(11, 15), (11, 7), (15, 7)];

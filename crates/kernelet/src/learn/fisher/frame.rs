@@ -133,9 +133,11 @@ mod tests {
     use super::*;
     use crate::{
         data::{Dataset, banana, waveform3},
-        evaluate::Threshold,
-        kernel::{Precomputed, block::block, block::symmetric},
-        learn::{Learner, OnBasis, Shrink},
+        kernel::{
+            Precomputed,
+            block::{block, symmetric},
+        },
+        learn::{Learner, OnBasis, Shrink, Threshold},
         linalg::outer_product,
         sparsify::{BasisBudget, select::GreedyBasis},
     };

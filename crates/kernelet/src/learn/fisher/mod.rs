@@ -24,16 +24,14 @@ mod solve;
 mod thresholds;
 
 use super::{
-    ClassWeights, Fit, Learner, Report,
+    ClassWeights, Fit, Learner, Report, Threshold,
     gram::{USUAL_BYTES, kernel_matrix, require_definite, vectors},
-    multiclass::check_classes,
     scatter::Scatter,
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Label},
+    data::{Dataset, Label, check_classes},
     error::require_positive,
-    evaluate::Threshold,
     kernel::Kernel,
     linalg::Matrix,
     machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine},

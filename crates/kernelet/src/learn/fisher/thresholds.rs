@@ -1,7 +1,7 @@
 //! The offsets: a threshold for two classes, a compromise between those of all pairs for several.
 use crate::{
     Result,
-    evaluate::{Line, Threshold},
+    learn::{Line, Threshold},
     linalg::Matrix,
     machine::Pairwise,
 };

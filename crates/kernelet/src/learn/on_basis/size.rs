@@ -121,7 +121,7 @@ mod tests {
         let sizes = learner.losses(&data, &watch).unwrap();
         assert_eq!(sizes.iter().map(|size| size.vectors).collect::<Vec<_>>(), [4, 8, 12]);
         for size in &sizes {
-            let want = cross_validate(&on_basis(size.vectors), &data, 3, 5, &watch).unwrap();
+            let want = cross_validate(|rows, watch| Ok(on_basis(size.vectors).learn(rows, watch)?.machine), &data, 3, 5, &watch).unwrap();
             assert!((size.loss - want).abs() < 1e-12, "{size:?} {want}");
         }
         let fit = learner.learn(&data, &watch).unwrap();

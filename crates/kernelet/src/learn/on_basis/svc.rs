@@ -5,13 +5,12 @@
 use super::{FrameLearner, InFrame};
 use crate::{
     Result,
-    data::Dataset,
+    data::{Dataset, check_classes},
     kernel::Kernel,
     learn::{
         ClassWeights, Learner, Report, Svc,
         margin::MarginSettings,
         margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, weights_of},
-        multiclass::check_classes,
         two_class::decision,
     },
     linalg::Matrix,

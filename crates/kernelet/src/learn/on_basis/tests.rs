@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
-    data::{Classes, Generator, Label, Target, banana, draw::Draw, waveform3},
+    data::{Classes, Generator, Label, Target, banana, waveform3},
+    draw::Draw,
     kernel::block::symmetric,
     learn::{Calibrated, ClassWeights, HowToScale, Multiclass, NuSvc, NuSvr, OneClass, Ridge, Scaled, Shape, Svc, Svr},
     linalg::{Cholesky, dot},

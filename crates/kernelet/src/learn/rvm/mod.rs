@@ -26,10 +26,10 @@ mod tests;
 use rayon::prelude::*;
 
 use self::{design::Design, laplace::Sides, model::Model};
-use super::{Fit, Learner, Report, multiclass::check_classes};
+use super::{Fit, Learner, Report};
 use crate::{
     Error, Result,
-    data::{Classes, Dataset, Target},
+    data::{Classes, Dataset, Target, check_classes},
     error::require_positive,
     kernel::Kernel,
     linalg::{Cholesky, Matrix},

@@ -1,12 +1,12 @@
 //! Probabilities of classes and deviations of numbers, in C; the rules are those of `machine::probability` and `machine::posterior`.
 use super::{
-    super::target::Tells,
     Parts,
     numbers::{Arrays, number},
 };
 use crate::{
     linalg::Matrix,
     machine::{Calibration, Curve, Decision, NormalClasses, Posterior},
+    model::target::Tells,
 };
 
 /// Declarations for the header.

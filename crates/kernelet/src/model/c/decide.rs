@@ -1,6 +1,6 @@
 //! From outputs to a prediction, in C.
-use super::{super::target::Labels, Parts, numbers::Arrays};
-use crate::machine::Decision;
+use super::{Parts, numbers::Arrays};
+use crate::{machine::Decision, model::target::Labels};
 
 /// Declarations for the header.
 pub(super) fn header(parts: &Parts) -> String {

@@ -1,8 +1,7 @@
 //! Numbers and arrays of numbers as C has them, with as many digits as it takes to read the same number back.
 use std::fmt::Write;
 
-use super::super::target::Precision;
-use crate::linalg::Matrix;
+use crate::{linalg::Matrix, model::target::Precision};
 
 /// A number of this precision.
 pub(super) fn number(value: f64, precision: Precision) -> String {

@@ -1,6 +1,5 @@
 //! The two files, put together from their parts.
 use super::{
-    super::target::{Tells, rule},
     Code, Options, Parts, Size, calibrate, decide,
     kernel::{self, needs_exp, needs_sqrt},
     numbers::Arrays,
@@ -8,7 +7,10 @@ use super::{
 };
 use crate::{
     machine::{Coefficients, Decision},
-    model::Precision,
+    model::{
+        Precision,
+        target::{Tells, rule},
+    },
 };
 
 /// The header and the source.

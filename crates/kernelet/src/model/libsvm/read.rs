@@ -1,12 +1,13 @@
 //! Reading LIBSVM model text. Every count of the header is checked against what the file holds; none of them allocates anything.
 use std::{collections::HashSet, str::FromStr};
 
-use super::{super::in_file, WORDS, vectors::read_vectors};
+use super::{WORDS, vectors::read_vectors};
 use crate::{
     Error, Result,
     data::Label,
     kernel::Kernel,
     machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    model::in_file,
 };
 
 /// The machine in LIBSVM model text; `origin` names the file in errors.

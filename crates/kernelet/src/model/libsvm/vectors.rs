@@ -1,9 +1,10 @@
 //! Reading the vectors of LIBSVM model text: a line of coefficients and `index:value` pairs for each.
-use super::{super::in_file, read::Header};
+use super::read::Header;
 use crate::{
     Error, Result,
     data::{Csr, Points},
     linalg::Matrix,
+    model::in_file,
 };
 
 /// The lines below `SV`, one vector each. Returns the vectors and the coefficients, `width` for each.

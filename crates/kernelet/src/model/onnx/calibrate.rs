@@ -1,13 +1,13 @@
 //! Probabilities of classes and deviations of numbers in plain operators; the rules are those of `machine::probability` and
 //! `machine::posterior`.
 use super::{
-    super::target::Tells,
     decide::{column, row_squares, row_sums},
     graph::{Dim, Graph, int, ints},
 };
 use crate::{
     linalg::Matrix,
     machine::{Calibration, Curve, Decision, Machine, NormalClasses, Pairwise, Posterior},
+    model::target::Tells,
 };
 
 /// Calibrated outputs stay this far from 0 and 1.

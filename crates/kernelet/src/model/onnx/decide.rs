@@ -1,12 +1,12 @@
 //! From outputs to labels and numbers in plain operators.
 use super::{
-    super::target::Labels,
     graph::{Dim, Graph, int, ints},
     message::data_type,
 };
 use crate::{
     linalg::Matrix,
     machine::{Decision, Pairwise},
+    model::target::Labels,
 };
 
 /// The labels that programs hold as whole numbers of 64 bits: all that a double holds exactly.

@@ -4,14 +4,12 @@
 //! gradient with respect to Z is that of J with B held fixed, because J is stationary in B.
 //!
 //! Cost of a value with its gradient: 2 N m d + 2 m^2 d + m^3 / 3.
-use super::{
-    super::field::{Field, Workspace, add_gradient},
-    target::Target,
-};
+use super::target::Target;
 use crate::{
     data::Points,
     frame::JITTER,
     linalg::{Cholesky, Matrix, dot},
+    sparsify::field::{Field, Workspace, add_gradient},
 };
 
 /// J as a function of Z.

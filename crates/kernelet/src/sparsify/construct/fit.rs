@@ -4,17 +4,14 @@
 //! `R = F - K'B` the gradient with respect to Z is `-2 sum_ui w_i (B R')_ui grad k(z_u, x_i)` plus lambda times that of the penalty.
 //!
 //! Cost of a value with its gradient: 2 n m d + n m^2.
-use super::{
-    super::field::{Field, Workspace, add_gradient},
-    target::Target,
-};
+use super::target::Target;
 use crate::{
     Result,
     data::Points,
     kernel::Kernel,
     linalg::{Cholesky, Matrix, dot, product_transposed, weighted_gram},
-    machine::{Decision, Machine},
-    sparsify::task::inner_products,
+    machine::{Decision, Machine, inner_products},
+    sparsify::field::{Field, Workspace, add_gradient},
 };
 
 /// The penalty, as a part of the mean square that the outputs are fitted with.

@@ -4,13 +4,12 @@ use crate::{
     Result,
     data::Points,
     linalg::Matrix,
-    machine::{Coefficients, Expansion, Machine},
+    machine::{Coefficients, Expansion, Machine, residual, squared_norm},
     sparsify::{
         Budget, Path, Refit, Sparsifier, Task,
         budget::Spending,
-        refit, residual,
+        refit,
         select::{KMeans, distinct_rows},
-        squared_norm,
     },
     watch::{Status, Watch},
 };

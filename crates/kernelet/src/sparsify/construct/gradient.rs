@@ -5,7 +5,6 @@
 use rayon::prelude::*;
 
 use super::{
-    super::field::add_gradient,
     greedy::{Seek, grow},
     outputs,
     residual::{Eyes, Residual},
@@ -15,7 +14,7 @@ use super::{
 use crate::{
     Result,
     linalg::{Lbfgs, Matrix, dot},
-    sparsify::{Budget, Path, Sparsifier, Task, select::Outputs},
+    sparsify::{Budget, Path, Sparsifier, Task, field::add_gradient, select::Outputs},
     watch::Watch,
 };
 

@@ -12,8 +12,8 @@ use super::{distance::Distance, fit::Fit, target::Target};
 use crate::{
     Error, Result,
     linalg::{Ended, Lbfgs, Matrix, Minimum},
-    machine::{Coefficients, Expansion, Machine},
-    sparsify::{Task, residual, select::one_output, task::inner_products},
+    machine::{Coefficients, Expansion, Machine, inner_products, residual},
+    sparsify::{Task, select::one_output},
     watch::{Status, Watch},
 };
 

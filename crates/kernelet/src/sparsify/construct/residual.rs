@@ -1,13 +1,11 @@
 //! What the vectors so far leave of the target, as a function to be maximised over one more vector.
-use super::{
-    super::field::{Field, Pull, Workspace},
-    target::{Target, radial},
-};
+use super::target::{Target, radial};
 use crate::{
     data::Points,
     frame::check_definite,
     kernel::Kernel,
     linalg::{Factor, Matrix, dot},
+    sparsify::field::{Field, Pull, Workspace},
 };
 
 /// A new vector nearer to the span than this part of k(z, z), a squared distance, would wreck the factor.

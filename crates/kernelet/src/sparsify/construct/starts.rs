@@ -2,10 +2,12 @@
 use super::{residual::Residual, target::Target};
 use crate::{
     Error, Result,
-    data::{Points, draw::Draw},
+    data::Points,
+    draw::Draw,
     kernel::block::block,
     linalg::Matrix,
-    sparsify::{Task, select::KMeans, task::inner_products},
+    machine::inner_products,
+    sparsify::{Task, select::KMeans},
     watch::Watch,
 };
 

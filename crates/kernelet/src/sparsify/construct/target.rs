@@ -1,12 +1,15 @@
 //! What construction works on: the machine's expansion in dense, centred coordinates.
-use super::super::field::{Field, check_dense};
-use super::super::{Task, task::inner_products};
 use crate::{
     Error, Result,
     data::Points,
     frame::check_definite,
     kernel::{Argument, Kernel},
     linalg::{Matrix, dot},
+    machine::inner_products,
+    sparsify::{
+        Task,
+        field::{Field, check_dense},
+    },
 };
 
 /// `Psi_k = sum_i a_ik Phi(x_i)`.

@@ -1,6 +1,5 @@
 //! What all of construction must keep.
 use super::{
-    super::field::add_gradient,
     residual::{Eyes, Residual},
     target::{Target, radial},
     *,
@@ -10,11 +9,12 @@ use crate::{
     kernel::Kernel,
     learn::{Components, Learner, Pca, Svc},
     linalg::{Matrix, dot},
-    machine::{Coefficients, Decision, Machine},
+    machine::{Coefficients, Decision, Machine, residual, squared_norm},
     sparsify::{
-        Budget, Path, Sparsifier, Task, residual,
+        Budget, Path, Sparsifier, Task,
+        field::add_gradient,
         select::{Outputs, Pursuit},
-        squared_norm, toy,
+        toy,
     },
     watch::Watch,
 };

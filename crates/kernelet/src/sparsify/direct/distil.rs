@@ -22,8 +22,8 @@ use crate::{
     error::require_positive,
     learn::Fit,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Machine},
-    sparsify::{Task, squared_norm},
+    machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
+    sparsify::Task,
     watch::Watch,
 };
 

@@ -1,11 +1,6 @@
 //! The gradients of all learners against differences.
 use super::{inner::Inner, objective::Objective};
-use crate::{
-    data::{Points, draw::Draw},
-    kernel::Kernel,
-    linalg::Matrix,
-    watch::Watch,
-};
+use crate::{data::Points, draw::Draw, kernel::Kernel, linalg::Matrix, watch::Watch};
 
 /// Asserts that the gradient of W agrees with differences to this part of its largest entry, at vectors near rows. Differences are
 /// extrapolated: the error of central ones would hide the seventh digit.

@@ -183,7 +183,8 @@ impl Direct for Prepared<'_> {
 mod tests {
     use super::*;
     use crate::{
-        data::{Classes, Target, banana, draw::Draw, waveform3},
+        data::{Classes, Target, banana, waveform3},
+        draw::Draw,
         linalg::Matrix,
         machine::Decision,
         sparsify::direct::Growth,

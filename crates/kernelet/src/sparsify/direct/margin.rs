@@ -18,10 +18,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Label, Points},
+    data::{Dataset, Label, Points, check_classes},
     error::require_positive,
     kernel::Kernel,
-    learn::{ClassWeights, Fit, Learner, check_classes},
+    learn::{ClassWeights, Fit, Learner},
     linalg::Matrix,
     machine::{Decision, Expansion, Facts, Machine},
     watch::Watch,
@@ -236,10 +236,10 @@ impl Rows<'_> {
 mod tests {
     use super::super::Growth;
     use super::*;
-    use crate::machine::Coefficients;
     use crate::{
         data::{Generator, Target, banana, waveform3},
         learn::Svc,
+        machine::Coefficients,
     };
 
     #[test]

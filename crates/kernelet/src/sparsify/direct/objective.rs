@@ -12,7 +12,6 @@
 use rayon::prelude::*;
 
 use super::{
-    super::field::{Field, Pull, Workspace, add_gradient},
     coordinates::{Coordinates, Work},
     inner::{Inner, Solution},
 };
@@ -22,6 +21,7 @@ use crate::{
     frame::{Frame, JITTER},
     kernel::{Kernel, block::Scratch},
     linalg::{Matrix, product_transposed},
+    sparsify::field::{Field, Pull, Workspace, add_gradient},
     watch::Watch,
 };
 
@@ -222,7 +222,8 @@ fn rows_of(points: &Points, rows: &[usize]) -> Matrix {
 mod tests {
     use super::{super::hinge::Hinge, super::squared_hinge::SquaredHinge, *};
     use crate::{
-        data::{banana, draw::Draw, waveform3},
+        data::{banana, waveform3},
+        draw::Draw,
         learn::{Learner, Svc},
     };
 

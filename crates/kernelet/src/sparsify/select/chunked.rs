@@ -12,16 +12,13 @@
 //!
 //! Cost: that of the method on `size` candidates for each of n / size chunks and each pass, and up to n^2 d for the chunk's target; memory is
 //! that of the method on one chunk and m^2 for the last fit, never n^2.
-use super::{
-    super::{Budget, Path, Sparsifier, Task, budget::Spending, squared_norm},
-    independent::ordered,
-    whole::sizes_of,
-};
+use super::{independent::ordered, whole::sizes_of};
 use crate::{
     Error, Result,
     frame::check_definite,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Machine},
+    machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
+    sparsify::{Budget, Path, Sparsifier, Task, budget::Spending},
     watch::{Status, Watch},
 };
 
@@ -162,8 +159,8 @@ mod tests {
     use super::*;
     use crate::{
         kernel::Kernel,
+        machine::residual,
         sparsify::{
-            residual,
             select::{Independent, L0, L1, Pursuit, Weights},
             toy,
         },

@@ -65,7 +65,8 @@ fn largest_size(target: &[f64], penalty: f64, sorted: &mut [f64]) -> f64 {
 mod tests {
     use super::{super::interior, *};
     use crate::{
-        data::{Points, draw::Draw},
+        data::Points,
+        draw::Draw,
         kernel::{Kernel, block::symmetric},
     };
 

@@ -1,9 +1,5 @@
 //! The textbook form of greedy kernel Fisher discriminants, with every matrix written out, and the tests against it.
 use super::{
-    super::{
-        basis::{BasisBudget, BasisMethod},
-        kernel_rows::KernelRows,
-    },
     deflation::{Deflated, Deflation, EXHAUSTED},
     fisher_criterion::{FisherCriterion, Groups, Numerator},
     fisher_pursuit::{FisherPursuit, Stage},
@@ -11,13 +7,16 @@ use super::{
 use crate::{
     Error,
     data::{Classes, Dataset, Points, Target, banana, waveform3},
-    evaluate::Threshold,
     kernel::{
         Kernel,
         block::{block, symmetric},
     },
-    learn::{Fisher, Learner, OnBasis, Penalty, Shrink},
+    learn::{Fisher, Learner, OnBasis, Penalty, Shrink, Threshold},
     linalg::{Cholesky, Eigen, Matrix, dot},
+    sparsify::{
+        basis::{BasisBudget, BasisMethod},
+        kernel_rows::KernelRows,
+    },
     watch::{Status, Watch},
 };
 use std::sync::{Arc, atomic::AtomicBool};

@@ -11,7 +11,7 @@
 //!
 //! Cost: 3 n m + 4 m^2 for each change, with m the size of the support.
 use crate::{
-    data::draw::Draw,
+    draw::Draw,
     frame::DEPENDENT,
     linalg::{Factor, Matrix},
 };

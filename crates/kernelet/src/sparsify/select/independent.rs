@@ -6,13 +6,11 @@
 //! repeated vectors. A Gaussian kernel has full rank, and nothing is gained.
 //!
 //! Cost for n vectors of rank r: n r (d + r), memory n r.
-use super::{
-    super::{Budget, Path, Sparsifier, Task, gram::Gram, growth::Growth},
-    pursuit::Pursuit,
-};
+use super::pursuit::Pursuit;
 use crate::{
     Error, Result,
     frame::check_definite,
+    sparsify::{Budget, Path, Sparsifier, Task, gram::Gram, growth::Growth},
     watch::{Status, Watch},
 };
 
@@ -105,8 +103,8 @@ mod tests {
     use crate::{
         kernel::Kernel,
         linalg::Matrix,
-        machine::Coefficients,
-        sparsify::{residual, squared_norm, toy},
+        machine::{Coefficients, residual, squared_norm},
+        sparsify::toy,
     };
 
     #[test]

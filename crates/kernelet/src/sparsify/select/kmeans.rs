@@ -4,13 +4,14 @@
 //! Cost of a round: n m d. Rounds end when no point changes its cluster.
 use rayon::prelude::*;
 
-use super::super::basis::{Basis, BasisBudget, BasisMethod};
 use crate::{
     Error, Result,
-    data::{Points, draw::Draw},
+    data::Points,
+    draw::Draw,
     frame::JITTER,
     kernel::Kernel,
     linalg::{Matrix, dot, product_transposed},
+    sparsify::basis::{Basis, BasisBudget, BasisMethod},
     watch::Watch,
 };
 

@@ -14,7 +14,6 @@
 //!
 //! Cost for n candidates, m vectors: as `l1` for the first pass, then about m^2 for each change of each pass; memory n^2.
 use super::{
-    super::{Budget, Path, Sparsifier, Task},
     homotopy::{Penalties, Walk},
     l1::CHANGES,
     lossless,
@@ -22,7 +21,12 @@ use super::{
     supports::Support,
     whole::{Whole, own_sizes},
 };
-use crate::{Error, Result, linalg::Matrix, watch::Watch};
+use crate::{
+    Error, Result,
+    linalg::Matrix,
+    sparsify::{Budget, Path, Sparsifier, Task},
+    watch::Watch,
+};
 
 /// Passes end when no coefficient moves by more than this part of itself.
 const SETTLED: f64 = 1e-3;
@@ -156,11 +160,7 @@ fn go(walk: &mut Walk, tau: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kernel::Kernel,
-        linalg::dot,
-        sparsify::{residual, toy},
-    };
+    use crate::{kernel::Kernel, linalg::dot, machine::residual, sparsify::toy};
 
     /// Algorithm 3.4, corrected, at one penalty, with coordinate descent for the inner problem: slow, and good enough for a small matrix.
     fn literal(whole: &Whole, penalty: f64, passes: usize) -> Vec<usize> {

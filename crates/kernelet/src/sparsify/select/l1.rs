@@ -8,7 +8,6 @@
 //! Cost for n candidates, m vectors: n^2 d for their kernel matrix, then about m changes of 3 n m + 4 m^2; for q outputs about 50 q m^3
 //! for each of some tens of penalties; memory n^2.
 use super::{
-    super::{Budget, Path, Sparsifier, Task, budget::Spending},
     homotopy::{Penalties, Walk},
     rows,
     supports::{Support, Supports},
@@ -17,6 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     linalg::Matrix,
+    sparsify::{Budget, Path, Sparsifier, Task, budget::Spending},
     watch::{Status, Watch},
 };
 
@@ -122,7 +122,8 @@ mod tests {
     use super::*;
     use crate::{
         kernel::Kernel,
-        sparsify::{Refit, refit, residual, select::Pursuit, toy},
+        machine::residual,
+        sparsify::{Refit, refit, select::Pursuit, toy},
     };
 
     #[test]

@@ -5,7 +5,6 @@
 //! weights fall to zero: as many stay as the kernel matrix has rank. With `K = F F'` and F of full column rank r,
 //! `lambda = B F (F' B^2 F)^+ F' alpha`, so that a pass costs n r^2 and not n^3.
 use super::{
-    super::{Budget, Path, Task, task::inner_products},
     independent::{full_rank, ordered, pivots},
     l0::L0,
 };
@@ -13,6 +12,8 @@ use crate::{
     Result,
     frame::check_definite,
     linalg::{Eigen, Matrix, dot, weighted_gram},
+    machine::inner_products,
+    sparsify::{Budget, Path, Task},
     watch::{Status, Watch},
 };
 
@@ -88,10 +89,10 @@ fn pseudo_solve(eigen: &Eigen, t: &[f64]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::{
-        data::draw::Draw,
+        draw::Draw,
         kernel::{Kernel, block::symmetric},
-        machine::{Coefficients, Expansion, Machine},
-        sparsify::{Sparsifier, residual, squared_norm, toy},
+        machine::{Coefficients, Expansion, Machine, residual, squared_norm},
+        sparsify::{Sparsifier, toy},
     };
 
     /// The paper's Figure 1: two clouds in 10 dimensions, a linear machine on n of their points.

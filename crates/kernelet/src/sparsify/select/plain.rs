@@ -1,14 +1,12 @@
 //! Matching pursuit without backfitting: only the coefficient of the vector just taken is set, `w' += (r_i / k(x_i, x_i)) Phi(x_i)`
 //! [Weston2004 (12)]. A vector may be taken again, so there are more steps than vectors.
-use super::{
-    super::{Budget, Path, Task, budget::Spending},
-    pursuit::Pursuit,
-};
+use super::pursuit::Pursuit;
 use crate::{
     Result,
-    data::draw::Draw,
+    draw::Draw,
     linalg::Matrix,
     machine::{Coefficients, Expansion},
+    sparsify::{Budget, Path, Task, budget::Spending},
     watch::{Status, Watch},
 };
 
@@ -85,7 +83,8 @@ impl Run {
 mod tests {
     use crate::{
         kernel::Kernel,
-        sparsify::{Budget, Sparsifier, Task, residual, select::Pursuit, squared_norm, toy},
+        machine::{residual, squared_norm},
+        sparsify::{Budget, Sparsifier, Task, select::Pursuit, toy},
         watch::Watch,
     };
 

@@ -7,25 +7,18 @@
 //!
 //! Cost for N candidates, m vectors, q outputs: N N_v d for the first r (N_v vectors of the machine), then N m (d + m + q); memory N m.
 //! The criterion of outputs needs the N x N matrix of inner products of the columns of kernel values: n N^2 more.
-use super::{
-    super::{
-        Budget, Path, Sparsifier, Task,
-        budget::Spending,
-        gram::Gram,
-        growth::Growth,
-        task::{inner_products, squared_norm},
-    },
-    plain, separate,
-};
+use super::{plain, separate};
 use rayon::prelude::*;
 
 use crate::{
     Error, Result,
-    data::{Points, draw::Draw},
+    data::Points,
+    draw::Draw,
     frame::check_definite,
     kernel::block::{block, symmetric},
     linalg::{Matrix, dot, outer_product, rows_times},
-    machine::Expansion,
+    machine::{Expansion, inner_products, squared_norm},
+    sparsify::{Budget, Path, Sparsifier, Task, budget::Spending, gram::Gram, growth::Growth},
     watch::{Status, Watch},
 };
 
@@ -222,11 +215,7 @@ fn residuals_of(path: &Path, expansion: &Expansion, vectors: &Points, norm: f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kernel::Kernel,
-        linalg::Cholesky,
-        sparsify::{residual, toy},
-    };
+    use crate::{kernel::Kernel, linalg::Cholesky, machine::residual, sparsify::toy};
 
     fn kernels() -> Vec<Kernel> {
         Kernel::examples().into_iter().filter(|k| k.profile().definite() && k.name() != "precomputed" && k.name() != "linear").collect()

@@ -1,12 +1,13 @@
 //! Random distinct points as a basis: the plainest choice, and the yardstick of the others.
 use std::collections::HashSet;
 
-use super::super::basis::{Basis, BasisBudget, BasisMethod};
 use crate::{
     Result,
-    data::{Points, draw::Draw},
+    data::Points,
+    draw::Draw,
     frame::JITTER,
     kernel::Kernel,
+    sparsify::basis::{Basis, BasisBudget, BasisMethod},
     watch::Watch,
 };
 

@@ -8,7 +8,6 @@
 //! Cost: for each penalty some sweeps of q m^2 on the m candidates in question, or one or two interior-point runs of about 50 q m^3, and
 //! n m q for the bounds.
 use super::{
-    super::Budget,
     descent, interior,
     scan::Scan,
     supports::{Support, Supports},
@@ -16,6 +15,7 @@ use super::{
 };
 use crate::{
     linalg::{Matrix, rows_times},
+    sparsify::Budget,
     watch::{Status, Watch},
 };
 
@@ -172,10 +172,11 @@ mod tests {
     use super::*;
     use crate::{
         kernel::Kernel,
+        machine::{residual, squared_norm},
         sparsify::{
-            Sparsifier, Task, residual,
+            Sparsifier, Task,
             select::{L0, L1},
-            squared_norm, toy,
+            toy,
         },
     };
 

@@ -1,9 +1,9 @@
 //! From a number of vectors to a penalty: penalties from the largest down until there are more vectors than the budget allows, then between.
-use super::{
-    super::{Budget, budget::Spending},
-    supports::{Support, Supports},
+use super::supports::{Support, Supports};
+use crate::{
+    sparsify::{Budget, budget::Spending},
+    watch::{Status, Watch},
 };
-use crate::watch::{Status, Watch};
 
 /// Each penalty is this part of the one before.
 const RATIO: f64 = 0.9;

@@ -1,12 +1,10 @@
 //! Vectors of each output's own, joined afterwards: what is to be compared with sharing them.
-use super::{
-    super::{Budget, Path, Sparsifier, Task},
-    pursuit::{Outputs, Pursuit},
-};
+use super::pursuit::{Outputs, Pursuit};
 use crate::{
     Result,
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine},
+    sparsify::{Budget, Path, Sparsifier, Task},
     watch::Watch,
 };
 
@@ -72,7 +70,8 @@ mod tests {
     use super::{super::L1, *};
     use crate::{
         kernel::Kernel,
-        sparsify::{residual, squared_norm, toy},
+        machine::{residual, squared_norm},
+        sparsify::toy,
     };
 
     #[test]

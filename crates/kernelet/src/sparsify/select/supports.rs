@@ -1,8 +1,11 @@
 //! The best sets of vectors found on the way, one for each size.
 use std::collections::BTreeMap;
 
-use super::super::{Path, Task};
-use crate::{linalg::Matrix, watch::Status};
+use crate::{
+    linalg::Matrix,
+    sparsify::{Path, Task},
+    watch::Status,
+};
 
 /// A set of candidates with the coefficients of the projection on their span.
 #[derive(Clone, Debug)]

@@ -1,9 +1,13 @@
 //! The problem of the methods that look at all candidates at once: their whole kernel matrix, n^2 numbers.
-use super::super::{
-    Task,
-    task::{inner_products, squared_norm},
+use crate::{
+    Error, Result,
+    frame::check_definite,
+    kernel::block::symmetric,
+    linalg::Matrix,
+    machine::{inner_products, squared_norm},
+    sparsify::Task,
+    watch::Watch,
 };
-use crate::{Error, Result, frame::check_definite, kernel::block::symmetric, linalg::Matrix, watch::Watch};
 
 /// The target in the eyes of the candidates.
 pub(super) struct Whole {

@@ -1,12 +1,12 @@
 //! Where to cut a line of numbers so that two classes come apart.
 //!
 //! A row is positive when its number lies above the threshold. Cost: n log n, but for the rule `svm`, which trains on n rows of one feature.
+use super::{Learner, Svc};
 use crate::{
     Error, Result,
     data::{Classes, Dataset, Label, Target},
     error::require_positive,
     kernel::{Kernel, Linear},
-    learn::{Learner, Svc},
     linalg::{Matrix, dot},
     watch::Watch,
 };
