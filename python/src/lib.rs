@@ -9,11 +9,11 @@ mod work;
 use std::ffi::OsString;
 
 use kernelet::{
+    basis::{GramPoints, OnlineBasis},
     data::{Dataset, Points},
     kernel::{Kernel, Linear},
     linalg::Matrix,
     machine::{Coefficients, Decision, DenseRows, Expansion, Facts, Machine},
-    sparsify::{GramPoints, OnlineBasis},
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -110,7 +110,7 @@ fn online_basis(py: Python, flags: Vec<String>, rows: Rows, epsilon: f64, vector
 }
 
 /// The coordinates in a frame as a machine: c(x) = L^-1 k_z(x).
-fn coordinates(frame: &kernelet::frame::Frame) -> Machine {
+fn coordinates(frame: &kernelet::basis::Frame) -> Machine {
     let m = frame.len();
     let identity = Matrix::from_fn(m, m, |i, j| if i == j { 1.0 } else { 0.0 });
     let coefficients = Coefficients::Dense(frame.coefficients(&identity));

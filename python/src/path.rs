@@ -1,10 +1,11 @@
 //! Machines of several sizes, and figures about them as JSON text: a list of objects, smallest size first.
 use kernelet::{
+    basis::Basis,
     data::{Dataset, Target},
     learn::Fit,
     linalg::dot,
     machine::{Decision, Machine},
-    sparsify::{Basis, Path},
+    sparsify::Path,
     watch::Watch,
 };
 use pyo3::{exceptions::PyValueError, prelude::*};

@@ -4,12 +4,10 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
+    basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
     data::Dataset,
     learn::{BestSize, Fit, FrameLearner, Learner, Multiclass, OnBasis, Shrink},
-    sparsify::{
-        Baseline, BasisBudget, BasisMethod,
-        select::{FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
-    },
+    sparsify::Baseline,
 };
 
 use crate::{

@@ -4,11 +4,11 @@ use clap::{
     builder::{PossibleValuesParser, TypedValueParser},
 };
 use kernelet::{
+    basis::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage},
     data::Dataset,
     evaluate::bounds::fisher_bound,
     learn::Fit,
     machine::Decision,
-    sparsify::select::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage},
     watch::Status,
 };
 use serde::Serialize;

@@ -29,9 +29,9 @@ use std::ffi::OsString;
 use arguments::Program;
 use clap::Parser;
 use kernelet::{
+    basis::{BasisBudget, BasisMethod},
     kernel::Kernel,
     learn::Learner,
-    sparsify::{BasisBudget, BasisMethod},
 };
 use session::Session;
 

@@ -6,15 +6,12 @@
 use std::{error::Error, time::Instant};
 
 use kernelet::{
+    basis::{BasisBudget, BasisMethod, GreedyBasis, KMeans, RandomBasis, RpCholesky},
     data::{
         Dataset, Points, Scaling, clouds,
         read::{Reading, Wanted, read},
     },
     kernel::Kernel,
-    sparsify::{
-        BasisBudget, BasisMethod,
-        select::{GreedyBasis, KMeans, RandomBasis, RpCholesky},
-    },
     watch::Watch,
 };
 

@@ -5,13 +5,10 @@
 use std::{error::Error, time::Instant};
 
 use kernelet::{
+    basis::{BasisBudget, Deflation, FisherCriterion, FisherPursuit},
     data::clouds,
     kernel::Kernel,
     learn::{Fisher, Learner, OnBasis, Shrink},
-    sparsify::{
-        BasisBudget,
-        select::{Deflation, FisherCriterion, FisherPursuit},
-    },
     watch::Watch,
 };
 

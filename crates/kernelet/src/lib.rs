@@ -12,19 +12,19 @@
 //! | [`linalg`] | The only place that sees the linear-algebra crate. |
 //! | [`machine`] | What is a trained kernel machine, and how does it predict? |
 //! | [`learn`] | How do data become a full machine? |
-//! | [`frame`] | Which basis do all sparse methods share? |
+//! | [`basis`] | Which basis do sparse methods share, and how is it chosen before training? |
 //! | [`sparsify`] | How does a machine become small? |
 //! | [`compress`] | How small may a machine be, and which way leads there? |
 //! | [`evaluate`] | How good is it? |
 //! | [`model`] | How does a machine leave and return? |
 //! | [`watch`] | How does a caller see progress and stop? |
 
+pub mod basis;
 pub mod compress;
 pub mod data;
 mod draw;
 mod error;
 pub mod evaluate;
-pub mod frame;
 pub mod kernel;
 pub mod learn;
 pub mod linalg;

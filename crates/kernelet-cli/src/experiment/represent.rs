@@ -1,6 +1,6 @@
 //! How well rows are described by few vectors: the mean squared distance in feature space from the span of a basis, or from the plane of
 //! kernel PCA, which no span of as many directions is nearer to on its own rows.
-use kernelet::{data::Dataset, evaluate::reconstruction, frame::Frame, learn::Learner, watch::Watch};
+use kernelet::{basis::Frame, data::Dataset, evaluate::reconstruction, learn::Learner, watch::Watch};
 
 use super::{description::Set, flags};
 use crate::basis;

@@ -2,13 +2,7 @@
 //!
 //! Such rows flatter what imitates its weights: every row is in the weights. Where the machine has errors on its own training rows, it is smooth enough
 //! for imitation to do on other rows what it does on these.
-use crate::{
-    Result,
-    data::Target,
-    linalg::dot,
-    machine::Decision,
-    sparsify::{Task, select::nearest},
-};
+use crate::{Result, basis::nearest, data::Target, linalg::dot, machine::Decision, sparsify::Task};
 
 /// Vectors that are looked for.
 const LOOKED_FOR: usize = 50;

@@ -124,10 +124,10 @@ fn rows_of(points: &Points) -> Vec<Vec<u64>> {
 mod tests {
     use super::*;
     use crate::{
+        basis::{BasisBudget, FisherPursuit},
         data::{Scaling, twonorm, waveform3},
         kernel::Kernel,
         learn::{Fisher, HowToScale, Learner, OnBasis, Scaled, Shrink},
-        sparsify::{BasisBudget, select::FisherPursuit},
         watch::Watch,
     };
 

@@ -13,15 +13,12 @@ use super::{
 };
 use crate::{
     Error, Result,
+    basis::{Basis, JITTER},
     data::{Dataset, check_classes},
     error::require_positive,
-    frame::JITTER,
     kernel::Kernel,
     machine::{Calibration, Decision, Facts, NormalClasses},
-    sparsify::{
-        Basis,
-        direct::{Coordinates, Inner, LogisticLoss, Smooth, Softmax},
-    },
+    sparsify::direct::{Coordinates, Inner, LogisticLoss, Smooth, Softmax},
     watch::{Status, Watch},
 };
 

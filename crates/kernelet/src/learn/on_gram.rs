@@ -3,7 +3,7 @@
 //! The learner has the linear kernel and sees points whose dot products are the given values ([`GramPoints`]); the rows that it chose become the vectors of
 //! a machine with the precomputed kernel. Cost: n r^2 for the points, with r the rank of the kernel matrix, and that of the learner.
 use super::{Fit, Learner};
-use crate::{Result, data::Dataset, sparsify::GramPoints, watch::Watch};
+use crate::{Result, basis::GramPoints, data::Dataset, watch::Watch};
 
 /// A learner for rows of kernel values.
 pub struct OnGram {
@@ -41,13 +41,10 @@ fn on_points(data: &Dataset, stand: &GramPoints) -> Dataset {
 mod tests {
     use super::*;
     use crate::{
+        basis::{BasisBudget, BasisMethod, GreedyBasis, KMeans},
         data::banana,
         kernel::{Kernel, Linear, Polynomial, block::block},
         learn::{Fisher, FrameLearner, OnBasis, Pca, Shrink, Svc},
-        sparsify::{
-            BasisBudget, BasisMethod,
-            select::{GreedyBasis, KMeans},
-        },
     };
 
     /// No two rows have the same k(x, x), so that the first vector is the same by either way to its value.

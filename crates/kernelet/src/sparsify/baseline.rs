@@ -13,13 +13,12 @@
 //! Cost: that of the full machine for the first two, of the relevance vector machine for the last; then that of construction and refit.
 use super::{
     Budget, Refit, Sparsifier, Task,
-    basis::BasisBudget,
     construct::{FixedPoint, Gradient, Refine, RefineFrom, Refinement, Starts},
     refit,
-    select::RandomBasis,
 };
 use crate::{
     Error, Result,
+    basis::{BasisBudget, RandomBasis},
     data::Dataset,
     learn::{Fit, Learner, Multiclass, OnBasis, Report, Rvm, Shrink, Svc},
     machine::{Facts, Machine, residual},

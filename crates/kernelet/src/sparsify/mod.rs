@@ -3,19 +3,11 @@
 //! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
 mod baseline;
-mod basis;
-mod blocks;
 mod budget;
 #[cfg(test)]
 mod conformance;
 pub mod construct;
 pub mod direct;
-mod field;
-mod gram;
-mod gram_points;
-mod growth;
-mod kernel_rows;
-mod online;
 mod owned;
 mod path;
 mod refit;
@@ -27,10 +19,7 @@ mod threshold;
 pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
-pub use basis::{Basis, BasisBudget, BasisMethod};
 pub use budget::Budget;
-pub use gram_points::GramPoints;
-pub use online::OnlineBasis;
 pub use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};

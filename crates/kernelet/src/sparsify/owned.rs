@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Task;
 use crate::{
     Error, Result,
-    frame::{Frame, JITTER},
+    basis::{Frame, JITTER},
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, Pairwise, inner_products},
 };

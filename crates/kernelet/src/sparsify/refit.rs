@@ -11,8 +11,8 @@
 use super::Task;
 use crate::{
     Error, Result,
+    basis::{Frame, JITTER},
     data::{Classes, Dataset, Label, Points},
-    frame::{Frame, JITTER},
     kernel::block::block,
     learn::{
         margin::MarginSettings,

@@ -9,20 +9,14 @@
 //! Cost for n vectors of rank r: n r^2 for F, n r numbers; r^2 for the point of a row.
 use std::collections::HashMap;
 
-use super::{gram::Gram, growth::Growth};
 use crate::{
     Error, Result,
+    basis::gram_points::{bits, check_symmetric, factored},
     data::{Csr, Dataset, Points},
     kernel::{Kernel, Linear},
-    linalg::{Lower, Matrix, dot},
+    linalg::{Lower, Matrix},
     machine::{Expansion, Machine},
 };
-
-/// Pivots nearer than this part of the largest k(x, x) to the span of the others are left out.
-const NEAR: f64 = 1e-13;
-
-/// How far K may be from symmetric and from `F F'`, as a part of its largest diagonal entry: matrices are often stored in single precision.
-const ASYMMETRY: f64 = 1e-5;
 
 /// A linear machine in place of one with a precomputed kernel.
 #[derive(Debug)]
@@ -106,53 +100,6 @@ fn unit_places(vectors: &Points) -> Result<Vec<usize>> {
     let places = all.chunks(256).flat_map(|some| vectors.select(some).to_dense().iter().map(place).collect::<Vec<_>>());
     let places: Option<Vec<usize>> = places.collect();
     places.ok_or_else(|| Error::data("the vectors of a machine with a precomputed kernel must be unit rows"))
-}
-
-pub(super) fn bits(point: &[f64]) -> Vec<u64> {
-    point.iter().map(|v| v.to_bits()).collect()
-}
-
-fn largest_of(matrix: &Matrix) -> f64 {
-    (0..matrix.rows()).map(|i| matrix.at(i, i)).fold(0.0, f64::max)
-}
-
-pub(super) fn check_symmetric(matrix: &Matrix) -> Result<()> {
-    let bound = ASYMMETRY * matrix.values().iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
-    for i in 0..matrix.rows() {
-        if let Some(j) = (0..i).find(|&j| (matrix.at(i, j) - matrix.at(j, i)).abs() > bound) {
-            return Err(Error::data(format!(
-                "the kernel values of the vectors are not symmetric: {} and {}; give the training rows in the order they were trained in",
-                matrix.at(i, j),
-                matrix.at(j, i)
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// F with `K = F F'`, the pivots, and the factor of their matrix. A matrix that has no such F is refused.
-pub(super) fn factored(mut matrix: Matrix) -> Result<(Matrix, Vec<usize>, Lower)> {
-    let n = matrix.rows();
-    for i in 0..n {
-        for j in 0..i {
-            let mean = 0.5 * (matrix.at(i, j) + matrix.at(j, i));
-            (matrix.row_mut(i)[j], matrix.row_mut(j)[i]) = (mean, mean);
-        }
-    }
-    let largest = largest_of(&matrix);
-    let mut growth = Growth::new(Gram::Matrix(matrix.clone()));
-    while growth.chosen().len() < n {
-        let farthest = growth.gaps().iter().enumerate().fold((0, 0.0), |best, (i, &gap)| if gap > best.1 { (i, gap) } else { best });
-        if farthest.1 <= NEAR * largest || !growth.choose(farthest.0) {
-            break;
-        }
-    }
-    let (points, factor, chosen) = growth.into_coordinates();
-    let off = |i: usize| (0..=i).map(|j| (matrix.at(i, j) - dot(points.row(i), points.row(j))).abs()).fold(0.0, f64::max);
-    if (0..n).map(off).fold(0.0, f64::max) > ASYMMETRY * largest || chosen.is_empty() {
-        return Err(Error::data("the precomputed kernel matrix is not positive definite, and has no feature space to compare machines in"));
-    }
-    Ok((points, chosen.clone(), factor.to_lower(chosen.len())))
 }
 
 #[cfg(test)]

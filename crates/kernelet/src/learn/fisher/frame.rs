@@ -17,11 +17,11 @@ use super::{
 };
 use crate::{
     Error, Result,
+    basis::Basis,
     data::Dataset,
     kernel::Kernel,
     learn::{FrameLearner, InFrame, Report, scatter::Scatter},
     linalg::{Cholesky, Eigen, Lower, Matrix, dot, rows_times, weighted_gram},
-    sparsify::Basis,
     watch::{Status, Watch},
 };
 
@@ -132,6 +132,7 @@ fn pseudo_inverse(spread: &Matrix, size: f64, rows: &Matrix) -> Result<(Matrix, 
 mod tests {
     use super::*;
     use crate::{
+        basis::{BasisBudget, GreedyBasis},
         data::{Dataset, banana, waveform3},
         kernel::{
             Precomputed,
@@ -139,7 +140,6 @@ mod tests {
         },
         learn::{Learner, OnBasis, Shrink, Threshold},
         linalg::outer_product,
-        sparsify::{BasisBudget, select::GreedyBasis},
     };
 
     fn on_basis(fisher: &Fisher, vectors: usize, data: &Dataset) -> crate::learn::Fit {

@@ -4,11 +4,11 @@
 use super::{FrameLearner, InFrame};
 use crate::{
     Result,
+    basis::Basis,
     data::Dataset,
     kernel::{Kernel, Linear},
     learn::{Learner, NuSvc, NuSvr, OneClass, Svr},
     linalg::{Matrix, transposed_times},
-    sparsify::Basis,
     watch::Watch,
 };
 

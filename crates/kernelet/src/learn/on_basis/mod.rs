@@ -1,6 +1,6 @@
 //! Any learner on a basis that is chosen before training.
 //!
-//! With an orthonormal basis of the span of m vectors ([`Frame`](crate::frame::Frame)), row i has the coordinates `v_i = L^-1 k_z(x_i)`, and a machine whose
+//! With an orthonormal basis of the span of m vectors ([`Frame`](crate::basis::Frame)), row i has the coordinates `v_i = L^-1 k_z(x_i)`, and a machine whose
 //! w lies in the span is linear in them: `f(x_i) = w.v_i + b`. A [`FrameLearner`] finds w and b from the coordinates alone; the coefficients on
 //! the vectors are `L^-T w`. The paper calls the result SVM+Approx and KFLD+Approx: learning with the kernel
 //! `k_z(x)' (K^z)^-1 k_z(x')` in place of k(x, x') [Franc2003 (3)].
@@ -23,11 +23,11 @@ pub use size::BestSize;
 use super::{Fit, Learner, Report, support::rows_that_count};
 use crate::{
     Error, Result,
+    basis::{Basis, BasisBudget, BasisMethod},
     data::Dataset,
     kernel::Kernel,
     linalg::Matrix,
     machine::{BasisFacts, Calibration, Coefficients, Decision, Expansion, Facts, Machine},
-    sparsify::{Basis, BasisBudget, BasisMethod},
     watch::{Status, Watch},
 };
 

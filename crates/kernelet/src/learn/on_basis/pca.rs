@@ -8,6 +8,7 @@ use rayon::prelude::*;
 use super::{FrameLearner, InFrame};
 use crate::{
     Error, Result,
+    basis::Basis,
     data::{Dataset, Points},
     kernel::{
         Kernel,
@@ -16,7 +17,6 @@ use crate::{
     learn::{Components, Learner, Pca, Report},
     linalg::{Eigen, Matrix, dot, weighted_gram},
     machine::{Decision, Facts, FeatureFacts},
-    sparsify::Basis,
     watch::{Status, Watch},
 };
 

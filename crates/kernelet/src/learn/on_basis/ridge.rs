@@ -4,12 +4,12 @@
 use super::{FrameLearner, InFrame};
 use crate::{
     Error, Result,
+    basis::Basis,
     data::Dataset,
     kernel::Kernel,
     learn::{Learner, Report, Ridge},
     linalg::{Cholesky, Matrix, dot, times, transposed_times, weighted_gram},
     machine::{Decision, Facts},
-    sparsify::Basis,
     watch::{Status, Watch},
 };
 

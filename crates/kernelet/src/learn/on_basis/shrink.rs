@@ -7,15 +7,14 @@
 use super::{FrameLearner, InFrame, fit};
 use crate::{
     Error, Result,
+    basis::{Basis, JITTER},
     data::Dataset,
-    frame::JITTER,
     learn::{
         Fit,
         margin::{MarginProblem, best_offset},
     },
     linalg::Matrix,
     machine::{Coefficients, Expansion},
-    sparsify::Basis,
     watch::Watch,
 };
 

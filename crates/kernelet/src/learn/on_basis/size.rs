@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use super::OnBasis;
 use crate::{
     Error, Result,
+    basis::BasisBudget,
     data::{Dataset, stratified_folds},
     learn::{Fit, Learner},
     machine::SizeLoss,
-    sparsify::BasisBudget,
     watch::Watch,
 };
 
@@ -102,11 +102,11 @@ fn best(sizes: &[SizeLoss]) -> Option<&SizeLoss> {
 mod tests {
     use super::*;
     use crate::{
+        basis::FisherPursuit,
         data::banana,
         evaluate::cross_validate,
         kernel::Kernel,
         learn::{Fisher, Shrink},
-        sparsify::select::FisherPursuit,
     };
 
     fn on_basis(vectors: usize) -> OnBasis {

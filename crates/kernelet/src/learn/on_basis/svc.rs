@@ -5,6 +5,7 @@
 use super::{FrameLearner, InFrame};
 use crate::{
     Result,
+    basis::Basis,
     data::{Dataset, check_classes},
     kernel::Kernel,
     learn::{
@@ -15,7 +16,6 @@ use crate::{
     },
     linalg::Matrix,
     machine::Facts,
-    sparsify::Basis,
     watch::{Status, Watch},
 };
 

@@ -6,10 +6,12 @@
 //! Cost of a value with its gradient: 2 N m d + 2 m^2 d + m^3 / 3.
 use super::target::Target;
 use crate::{
+    basis::{
+        JITTER,
+        field::{Field, Workspace, add_gradient},
+    },
     data::Points,
-    frame::JITTER,
     linalg::{Cholesky, Matrix, dot},
-    sparsify::field::{Field, Workspace, add_gradient},
 };
 
 /// J as a function of Z.

@@ -7,11 +7,11 @@
 use super::target::Target;
 use crate::{
     Result,
+    basis::field::{Field, Workspace, add_gradient},
     data::Points,
     kernel::Kernel,
     linalg::{Cholesky, Matrix, dot, product_transposed, weighted_gram},
     machine::{Decision, Machine, inner_products},
-    sparsify::field::{Field, Workspace, add_gradient},
 };
 
 /// The penalty, as a part of the mean square that the outputs are fitted with.

@@ -2,15 +2,11 @@
 use super::refine::{Refinement, refine};
 use crate::{
     Result,
+    basis::{KMeans, distinct_rows},
     data::Points,
     linalg::Matrix,
     machine::{Coefficients, Expansion, Machine, residual, squared_norm},
-    sparsify::{
-        Budget, Path, Refit, Sparsifier, Task,
-        budget::Spending,
-        refit,
-        select::{KMeans, distinct_rows},
-    },
+    sparsify::{Budget, Path, Refit, Sparsifier, Task, budget::Spending, refit},
     watch::{Status, Watch},
 };
 

@@ -13,8 +13,9 @@ use super::{
 };
 use crate::{
     Result,
+    basis::field::add_gradient,
     linalg::{Lbfgs, Matrix, dot},
-    sparsify::{Budget, Path, Sparsifier, Task, field::add_gradient, select::Outputs},
+    sparsify::{Budget, Path, Sparsifier, Task, select::Outputs},
     watch::Watch,
 };
 

@@ -1,11 +1,13 @@
 //! What the vectors so far leave of the target, as a function to be maximised over one more vector.
 use super::target::{Target, radial};
 use crate::{
+    basis::{
+        check_definite,
+        field::{Field, Pull, Workspace},
+    },
     data::Points,
-    frame::check_definite,
     kernel::Kernel,
     linalg::{Factor, Matrix, dot},
-    sparsify::field::{Field, Pull, Workspace},
 };
 
 /// A new vector nearer to the span than this part of k(z, z), a squared distance, would wreck the factor.

@@ -1,13 +1,7 @@
 //! Where the search for a new vector begins.
 use super::{residual::Residual, target::Target};
 use crate::{
-    Error, Result,
-    data::Points,
-    draw::Draw,
-    kernel::block::block,
-    linalg::Matrix,
-    machine::inner_products,
-    sparsify::{Task, select::KMeans},
+    Error, Result, basis::KMeans, data::Points, draw::Draw, kernel::block::block, linalg::Matrix, machine::inner_products, sparsify::Task,
     watch::Watch,
 };
 

@@ -1,15 +1,15 @@
 //! What construction works on: the machine's expansion in dense, centred coordinates.
 use crate::{
     Error, Result,
+    basis::{
+        check_definite,
+        field::{Field, check_dense},
+    },
     data::Points,
-    frame::check_definite,
     kernel::{Argument, Kernel},
     linalg::{Matrix, dot},
     machine::inner_products,
-    sparsify::{
-        Task,
-        field::{Field, check_dense},
-    },
+    sparsify::Task,
 };
 
 /// `Psi_k = sum_i a_ik Phi(x_i)`.

@@ -5,6 +5,7 @@ use super::{
     *,
 };
 use crate::{
+    basis::field::add_gradient,
     data::{Csr, Points, banana},
     kernel::Kernel,
     learn::{Components, Learner, Pca, Svc},
@@ -12,7 +13,6 @@ use crate::{
     machine::{Coefficients, Decision, Machine, residual, squared_norm},
     sparsify::{
         Budget, Path, Sparsifier, Task,
-        field::add_gradient,
         select::{Outputs, Pursuit},
         toy,
     },

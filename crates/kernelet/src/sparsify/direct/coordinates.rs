@@ -4,8 +4,8 @@ use std::{borrow::Cow, ops::Range};
 use rayon::prelude::*;
 
 use crate::{
+    basis::Frame,
     data::Points,
-    frame::Frame,
     kernel::block::{CHUNK, Scratch},
     linalg::Matrix,
 };
@@ -125,7 +125,7 @@ impl<'a> Coordinates<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{data::banana, frame::JITTER, kernel::Kernel};
+    use crate::{basis::JITTER, data::banana, kernel::Kernel};
 
     #[test]
     fn held_or_not_they_are_the_same() {

@@ -122,8 +122,8 @@ impl Inner for Discriminant<'_> {
 mod tests {
     use super::{super::gradients::assert_gradient, *};
     use crate::{
+        basis::{Frame, JITTER},
         data::{Dataset, banana, waveform3},
-        frame::{Frame, JITTER},
         kernel::Kernel,
         linalg::product_transposed,
     };

@@ -3,9 +3,9 @@
 //! What pulls class k is `g_k = sum_i s_ik Phi(x_i)`, of which the weights are the part in the span. A new vector z can take up
 //! `(g_k . Phi(z) - w_k . Phi(z))^2 / gap(z)` of the rest, where gap(z) is the squared distance of Phi(z) from the span.
 use crate::{
+    basis::{DEPENDENT, Frame},
     data::Points,
     draw::Draw,
-    frame::{DEPENDENT, Frame},
     kernel::block::{block, diagonal},
     linalg::{Matrix, dot},
 };

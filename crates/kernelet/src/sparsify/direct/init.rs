@@ -1,13 +1,10 @@
 //! Where the vectors of direct training start.
 use crate::{
     Error, Result,
+    basis::{BasisBudget, BasisMethod, KMeans, RpCholesky, distinct_rows},
     data::Points,
     kernel::Kernel,
     linalg::Matrix,
-    sparsify::{
-        BasisBudget, BasisMethod,
-        select::{KMeans, RpCholesky, distinct_rows},
-    },
     watch::Watch,
 };
 

@@ -13,16 +13,15 @@ use super::{
 };
 use crate::{
     Error, Result,
+    basis::{Basis, JITTER},
     data::Dataset,
     error::require_positive,
-    frame::JITTER,
     kernel::Kernel,
     learn::{
         Components, Fisher, Fit, FrameLearner, InFrame, Learner, Logistic, Multiclass, OneClass, Pca, Penalty, Ridge, Svc, Svr, fit,
         rows_that_count,
     },
     machine::{Expansion, Facts, Machine},
-    sparsify::Basis,
     watch::Watch,
 };
 

@@ -17,11 +17,13 @@ use super::{
 };
 use crate::{
     Result,
+    basis::{
+        Frame, JITTER,
+        field::{Field, Pull, Workspace, add_gradient},
+    },
     data::Points,
-    frame::{Frame, JITTER},
     kernel::{Kernel, block::Scratch},
     linalg::{Matrix, product_transposed},
-    sparsify::field::{Field, Pull, Workspace, add_gradient},
     watch::Watch,
 };
 

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::{
     Error, Result,
+    basis::distinct_rows,
     data::Dataset,
     kernel::{Kernel, block::symmetric},
     learn::{Components, LogisticRows, Scatter, shares, total_variance},
     linalg::{Matrix, dot},
-    sparsify::select::distinct_rows,
 };
 
 /// A learner's rows.

@@ -13,13 +13,12 @@ use super::{
 };
 use crate::{
     Error, Result,
+    basis::{Frame, check_definite, field::check_dense},
     data::Points,
-    frame::{Frame, check_definite},
     kernel::Kernel,
     learn::{Fit, Report},
     linalg::{Ended, Lbfgs, Matrix},
     machine::{Coefficients, Expansion, Machine},
-    sparsify::field::check_dense,
     watch::{Status, Watch},
 };
 

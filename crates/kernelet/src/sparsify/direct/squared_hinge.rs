@@ -298,7 +298,7 @@ impl Inner for SquaredHinge<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{draw::Draw, frame::Frame, kernel::Kernel};
+    use crate::{basis::Frame, draw::Draw, kernel::Kernel};
 
     /// The solution on rows as they are: the coordinates of a linear kernel on unit vectors.
     fn solve(rows: &Matrix, signs: &Matrix, costs: &[f64], start: Option<Matrix>) -> Solution {

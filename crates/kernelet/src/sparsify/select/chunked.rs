@@ -15,7 +15,7 @@
 use super::{independent::ordered, whole::sizes_of};
 use crate::{
     Error, Result,
-    frame::check_definite,
+    basis::check_definite,
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
     sparsify::{Budget, Path, Sparsifier, Task, budget::Spending},

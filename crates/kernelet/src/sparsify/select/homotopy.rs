@@ -11,8 +11,8 @@
 //!
 //! Cost: 3 n m + 4 m^2 for each change, with m the size of the support.
 use crate::{
+    basis::DEPENDENT,
     draw::Draw,
-    frame::DEPENDENT,
     linalg::{Factor, Matrix},
 };
 

@@ -9,8 +9,8 @@
 use super::pursuit::Pursuit;
 use crate::{
     Error, Result,
-    frame::check_definite,
-    sparsify::{Budget, Path, Sparsifier, Task, gram::Gram, growth::Growth},
+    basis::{check_definite, gram::Gram, growth::Growth},
+    sparsify::{Budget, Path, Sparsifier, Task},
     watch::{Status, Watch},
 };
 

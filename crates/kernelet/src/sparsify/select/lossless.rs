@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Result,
-    frame::check_definite,
+    basis::check_definite,
     linalg::{Eigen, Matrix, dot, weighted_gram},
     machine::inner_products,
     sparsify::{Budget, Path, Task},

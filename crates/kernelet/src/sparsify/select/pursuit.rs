@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use crate::{
     Error, Result,
+    basis::{check_definite, gram::Gram, growth::Growth},
     data::Points,
     draw::Draw,
-    frame::check_definite,
     kernel::block::{block, symmetric},
     linalg::{Matrix, dot, outer_product, rows_times},
     machine::{Expansion, inner_products, squared_norm},
-    sparsify::{Budget, Path, Sparsifier, Task, budget::Spending, gram::Gram, growth::Growth},
+    sparsify::{Budget, Path, Sparsifier, Task, budget::Spending},
     watch::{Status, Watch},
 };
 

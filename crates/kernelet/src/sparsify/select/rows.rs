@@ -151,7 +151,7 @@ fn project(whole: &Whole, used: &[usize]) -> Support {
     for &i in used {
         let square = whole.gram.at(i, i);
         let (mut row, gap) = factor.row_for(chosen.iter().map(|&j| whole.gram.at(i, j)).collect(), square);
-        if gap > crate::frame::DEPENDENT * square {
+        if gap > crate::basis::DEPENDENT * square {
             row.push(gap.sqrt());
             factor.push(&row);
             chosen.push(i);

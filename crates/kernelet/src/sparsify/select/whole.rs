@@ -1,7 +1,7 @@
 //! The problem of the methods that look at all candidates at once: their whole kernel matrix, n^2 numbers.
 use crate::{
     Error, Result,
-    frame::check_definite,
+    basis::check_definite,
     kernel::block::symmetric,
     linalg::Matrix,
     machine::{inner_products, squared_norm},

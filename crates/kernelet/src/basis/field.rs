@@ -34,7 +34,7 @@ const FEW: usize = 12;
 const LARGEST: usize = 1 << 27;
 
 /// Refuses sparse points of so many features that `vectors` dense ones would not fit.
-pub(super) fn check_dense(method: &str, points: &Points, vectors: usize) -> Result<()> {
+pub(crate) fn check_dense(method: &str, points: &Points, vectors: usize) -> Result<()> {
     let dim = points.dim();
     if !points.is_sparse() || vectors.saturating_mul(dim) <= LARGEST {
         return Ok(());
@@ -46,7 +46,7 @@ pub(super) fn check_dense(method: &str, points: &Points, vectors: usize) -> Resu
 }
 
 /// Fixed points.
-pub(super) struct Field {
+pub(crate) struct Field {
     kernel: Kernel,
     points: Matrix,
     columns: Columns,
@@ -56,7 +56,7 @@ pub(super) struct Field {
 
 /// What is remembered between the two products, and reused from call to call.
 #[derive(Default)]
-pub(super) struct Workspace {
+pub(crate) struct Workspace {
     tiles: Vec<Tile>,
     moving: usize,
     /// Work in single precision where the kernel is Gaussian.
@@ -80,7 +80,7 @@ struct Tile {
 }
 
 /// `M X` and `M 1`.
-pub(super) struct Pull {
+pub(crate) struct Pull {
     pub points: Matrix,
     pub totals: Vec<f64>,
 }
@@ -306,7 +306,7 @@ impl Job for PullFew<'_> {
 }
 
 /// Adds `factor` times the gradient of `sum_ui c_ui k(z_u, x_i)` to `out`, from the pull with `M_ui = c_ui k'(u_ui)`.
-pub(super) fn add_gradient(kernel: &Kernel, z: &[f64], pull: &Pull, factor: f64, out: &mut [f64]) {
+pub(crate) fn add_gradient(kernel: &Kernel, z: &[f64], pull: &Pull, factor: f64, out: &mut [f64]) {
     let dim = pull.points.cols().max(1);
     let pulled = pull.points.iter().zip(&pull.totals);
     for ((out, z), (point, total)) in out.chunks_exact_mut(dim).zip(z.chunks_exact(dim)).zip(pulled) {

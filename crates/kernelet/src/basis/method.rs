@@ -2,10 +2,10 @@
 //!
 //! A [`BasisMethod`] looks at points, and few methods at their target too. What it gives is a [`Basis`]: vectors, and where they were found on the way, the coordinates of
 //! all points in their frame.
+use super::{Frame, check_definite};
 use crate::{
     Error, Result,
     data::{Dataset, Points},
-    frame::{Frame, check_definite},
     kernel::{Kernel, block::diagonal},
     linalg::{Lower, Matrix, dot},
     watch::{Status, Watch},

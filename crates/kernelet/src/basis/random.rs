@@ -1,15 +1,8 @@
 //! Random distinct points as a basis: the plainest choice, and the yardstick of the others.
 use std::collections::HashSet;
 
-use crate::{
-    Result,
-    data::Points,
-    draw::Draw,
-    frame::JITTER,
-    kernel::Kernel,
-    sparsify::basis::{Basis, BasisBudget, BasisMethod},
-    watch::Watch,
-};
+use super::{Basis, BasisBudget, BasisMethod, JITTER};
+use crate::{Result, data::Points, draw::Draw, kernel::Kernel, watch::Watch};
 
 /// Distinct rows drawn at random.
 #[derive(Clone, Debug, Default)]

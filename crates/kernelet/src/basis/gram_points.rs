@@ -6,13 +6,20 @@
 //! Cost for n rows of rank r: n r^2, and n r numbers.
 use std::collections::HashMap;
 
-use super::stand_in::{bits, check_symmetric, factored};
+use super::{gram::Gram, growth::Growth};
 use crate::{
     Error, Result,
     data::{Csr, Points},
     kernel::{Kernel, Precomputed},
+    linalg::{Lower, Matrix, dot},
     machine::{Expansion, Machine},
 };
+
+/// Pivots nearer than this part of the largest k(x, x) to the span of the others are left out.
+const NEAR: f64 = 1e-13;
+
+/// How far K may be from symmetric and from `F F'`, as a part of its largest diagonal entry: matrices are often stored in single precision.
+const ASYMMETRY: f64 = 1e-5;
 
 /// The training rows as points, and which row each point is.
 #[derive(Debug)]
@@ -56,14 +63,60 @@ impl GramPoints {
     }
 }
 
+pub(crate) fn bits(point: &[f64]) -> Vec<u64> {
+    point.iter().map(|v| v.to_bits()).collect()
+}
+
+fn largest_of(matrix: &Matrix) -> f64 {
+    (0..matrix.rows()).map(|i| matrix.at(i, i)).fold(0.0, f64::max)
+}
+
+pub(crate) fn check_symmetric(matrix: &Matrix) -> Result<()> {
+    let bound = ASYMMETRY * matrix.values().iter().fold(0.0, |largest: f64, value| largest.max(value.abs()));
+    for i in 0..matrix.rows() {
+        if let Some(j) = (0..i).find(|&j| (matrix.at(i, j) - matrix.at(j, i)).abs() > bound) {
+            return Err(Error::data(format!(
+                "the kernel values of the vectors are not symmetric: {} and {}; give the training rows in the order they were trained in",
+                matrix.at(i, j),
+                matrix.at(j, i)
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// F with `K = F F'`, the pivots, and the factor of their matrix. A matrix that has no such F is refused.
+pub(crate) fn factored(mut matrix: Matrix) -> Result<(Matrix, Vec<usize>, Lower)> {
+    let n = matrix.rows();
+    for i in 0..n {
+        for j in 0..i {
+            let mean = 0.5 * (matrix.at(i, j) + matrix.at(j, i));
+            (matrix.row_mut(i)[j], matrix.row_mut(j)[i]) = (mean, mean);
+        }
+    }
+    let largest = largest_of(&matrix);
+    let mut growth = Growth::new(Gram::Matrix(matrix.clone()));
+    while growth.chosen().len() < n {
+        let farthest = growth.gaps().iter().enumerate().fold((0, 0.0), |best, (i, &gap)| if gap > best.1 { (i, gap) } else { best });
+        if farthest.1 <= NEAR * largest || !growth.choose(farthest.0) {
+            break;
+        }
+    }
+    let (points, factor, chosen) = growth.into_coordinates();
+    let off = |i: usize| (0..=i).map(|j| (matrix.at(i, j) - dot(points.row(i), points.row(j))).abs()).fold(0.0, f64::max);
+    if (0..n).map(off).fold(0.0, f64::max) > ASYMMETRY * largest || chosen.is_empty() {
+        return Err(Error::data("the precomputed kernel matrix is not positive definite, and has no feature space to compare machines in"));
+    }
+    Ok((points, chosen.clone(), factor.to_lower(chosen.len())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
+        basis::{BasisBudget, BasisMethod, GreedyBasis},
         data::banana,
         kernel::{Linear, Polynomial, block::block},
-        linalg::Matrix,
-        sparsify::{BasisBudget, BasisMethod, select::GreedyBasis},
         watch::Watch,
     };
 

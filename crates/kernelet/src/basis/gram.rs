@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Candidates that one thread works on at a time.
-pub(super) const CHUNK: usize = 2048;
+pub(crate) const CHUNK: usize = 2048;
 
 /// The inner products of n candidates with each other, a column at a time: nothing of size n x n is needed.
 pub(crate) enum Gram<'a> {

@@ -1,11 +1,13 @@
 //! The textbook form of greedy kernel Fisher discriminants, with every matrix written out, and the tests against it.
 use super::{
+    criterion::{FisherCriterion, Groups, Numerator},
     deflation::{Deflated, Deflation, EXHAUSTED},
-    fisher_criterion::{FisherCriterion, Groups, Numerator},
-    fisher_pursuit::{FisherPursuit, Stage},
+    kernel_rows::KernelRows,
+    pursuit::{FisherPursuit, Stage},
 };
 use crate::{
     Error,
+    basis::{BasisBudget, BasisMethod},
     data::{Classes, Dataset, Points, Target, banana, waveform3},
     kernel::{
         Kernel,
@@ -13,10 +15,6 @@ use crate::{
     },
     learn::{Fisher, Learner, OnBasis, Penalty, Shrink, Threshold},
     linalg::{Cholesky, Eigen, Matrix, dot},
-    sparsify::{
-        basis::{BasisBudget, BasisMethod},
-        kernel_rows::KernelRows,
-    },
     watch::{Status, Watch},
 };
 use std::sync::{Arc, atomic::AtomicBool};

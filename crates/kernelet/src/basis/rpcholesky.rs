@@ -3,17 +3,13 @@
 //!
 //! With blocks (Epperly, Tropp, Webber 2024) several points are proposed at once and each is kept with the probability that makes the result
 //! distributed as one by one; the work is then in matrix products. Cost either way: n m (d + m) time, n m numbers.
-use super::{greedy_basis::grow, kmeans::drawn};
+use super::{Basis, BasisBudget, BasisMethod, blocks::Blocks, greedy_basis::grow, kmeans::drawn};
 use crate::{
     Result,
     data::Points,
     draw::Draw,
     kernel::Kernel,
     linalg::Factor,
-    sparsify::{
-        basis::{Basis, BasisBudget, BasisMethod},
-        blocks::Blocks,
-    },
     watch::{Status, Watch},
 };
 

@@ -15,9 +15,9 @@
 //! Cost of a column: n (d + k), of a deflation: K times a vector.
 use rayon::prelude::*;
 
+use super::kernel_rows::KernelRows;
 use crate::{
     linalg::{Matrix, Product, Real, dot, product_transposed},
-    sparsify::kernel_rows::KernelRows,
     watch::Watch,
 };
 

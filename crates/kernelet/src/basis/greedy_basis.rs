@@ -8,18 +8,13 @@
 //! up to date, in one matrix product for all vectors chosen since. The choice is the same as one by one.
 //!
 //! Cost: n m (d + m) time, n m numbers, n m kernel values, and p m (d + m) for the pool of p points each time it is made anew.
+use super::{Basis, BasisBudget, BasisMethod, blocks::Blocks, gram::Gram, growth::Growth};
 use crate::{
     Result,
     data::Points,
     draw::Draw,
     kernel::Kernel,
     linalg::Factor,
-    sparsify::{
-        basis::{Basis, BasisBudget, BasisMethod},
-        blocks::Blocks,
-        gram::Gram,
-        growth::Growth,
-    },
     watch::{Status, Watch},
 };
 

@@ -4,14 +4,13 @@
 //! Cost of a round: n m d. Rounds end when no point changes its cluster.
 use rayon::prelude::*;
 
+use super::{Basis, BasisBudget, BasisMethod, JITTER};
 use crate::{
     Error, Result,
     data::Points,
     draw::Draw,
-    frame::JITTER,
     kernel::Kernel,
     linalg::{Matrix, dot, product_transposed},
-    sparsify::basis::{Basis, BasisBudget, BasisMethod},
     watch::Watch,
 };
 

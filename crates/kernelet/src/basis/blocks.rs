@@ -8,10 +8,9 @@
 //! Cost of m vectors among n points: n m (d + m) time, n m numbers.
 use rayon::prelude::*;
 
-use super::{basis::Basis, growth::Known};
+use super::{Basis, DEPENDENT, growth::Known};
 use crate::{
     data::Points,
-    frame::DEPENDENT,
     kernel::{
         Kernel,
         block::{Columns, Scratch, diagonal, symmetric},

@@ -14,8 +14,11 @@
 //!
 //! For all columns of `K - u w'` the sums follow from those of K: class means `c - w (u'e_g)`, and with `B = D - C`, D diagonal,
 //! `c'D c - 2 w (K'D u) + w^2 u'D u`. Cost: n for the means, K times a vector for the denominator.
-use super::deflation::{Deflated, Step};
-use crate::{data::Dataset, draw::Draw, linalg::dot, sparsify::kernel_rows::KernelRows, watch::Watch};
+use super::{
+    deflation::{Deflated, Step},
+    kernel_rows::KernelRows,
+};
+use crate::{data::Dataset, draw::Draw, linalg::dot, watch::Watch};
 
 /// Denominators are taken to be no smaller than this part of what the squares of the column were.
 const LEAST: f64 = 1e-12;

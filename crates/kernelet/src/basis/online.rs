@@ -7,12 +7,11 @@
 //! Cost of a block of b points: b m (d + m), and b (d + m) for each that joins. Memory: b m + m^2 + m d numbers.
 use rayon::prelude::*;
 
-use super::basis::BasisBudget;
+use super::{BasisBudget, DEPENDENT, Frame};
 use crate::{
     Error, Result,
     data::{Csr, Points},
     error::require_positive,
-    frame::{DEPENDENT, Frame},
     kernel::{
         Kernel,
         block::{CHUNK, Columns, Scratch, diagonal},

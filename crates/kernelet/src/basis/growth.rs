@@ -7,12 +7,11 @@
 use rayon::prelude::*;
 
 use super::{
-    basis::Basis,
+    Basis, DEPENDENT,
     gram::{CHUNK, Gram},
 };
 use crate::{
     data::Points,
-    frame::DEPENDENT,
     kernel::{
         Kernel,
         simd::{self, Job, multiply_add},

@@ -1,0 +1,30 @@
+//! Which basis do sparse methods share, and how is it chosen before training?
+//!
+//! A [`Frame`] is an orthonormal basis of the span of expansion vectors. A [`BasisMethod`] chooses the vectors of a [`Basis`] from rows without training a
+//! machine: one file each. `growth` adds one vector after the other; `blocks` and `field` are the sums over rows that selection, construction and direct
+//! training share.
+mod blocks;
+pub(crate) mod field;
+mod fisher;
+mod frame;
+pub(crate) mod gram;
+pub(crate) mod gram_points;
+mod greedy_basis;
+pub(crate) mod growth;
+mod kmeans;
+mod method;
+mod online;
+mod random;
+mod rpcholesky;
+
+pub use fisher::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage};
+pub use frame::{DEPENDENT, Frame, JITTER, check_definite};
+pub use gram_points::GramPoints;
+pub use greedy_basis::GreedyBasis;
+pub use kmeans::KMeans;
+pub(crate) use kmeans::nearest;
+pub use method::{Basis, BasisBudget, BasisMethod};
+pub use online::OnlineBasis;
+pub use random::RandomBasis;
+pub(crate) use random::distinct_rows;
+pub use rpcholesky::RpCholesky;
