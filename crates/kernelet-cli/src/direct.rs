@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use kernelet::{
     kernel::Kernel,
-    learn::{Learner, Multiclass},
-    sparsify::direct::{DirectLearner, DirectLoss, DirectTask, Growth, Init, Margin, Search, Sharing},
+    learn::{
+        Learner, Multiclass,
+        direct::{DirectLearner, DirectLoss, DirectTask, Growth, Init, Margin, Search, Sharing},
+    },
 };
 
 use crate::{

@@ -11,9 +11,11 @@ use std::{collections::HashMap, error::Error, time::Instant};
 use kernelet::{
     data::{Classes, Dataset, Target, read::read_arrays},
     kernel::Kernel,
-    learn::Learner,
+    learn::{
+        Learner,
+        direct::{DirectLoss, Init, Margin, Search},
+    },
     linalg::Matrix,
-    sparsify::direct::{DirectLoss, Init, Margin, Search},
     watch::Watch,
 };
 

@@ -23,11 +23,11 @@ use super::{
 use crate::{
     Result,
     kernel::Argument,
+    learn::direct::{Margin, Search},
     machine::{Decision, Machine},
     sparsify::{
-        Refit, Sparsifier, Task,
+        Distil, Refit, Sparsifier, Task,
         construct::{FixedPoint, Gradient, Refinement, Starts},
-        direct::{Distil, Margin, Search},
         select::Pursuit,
     },
     watch::Watch,

@@ -2,12 +2,14 @@
 use crate::{
     Error, Result,
     data::Dataset,
-    learn::{Fit, Learner},
+    learn::{
+        Fit, Learner,
+        direct::{Init, Margin, Search},
+    },
     machine::{Decision, Machine},
     sparsify::{
-        Budget, Refit, Sparsifier, Task,
+        Budget, Distil, Refit, Sparsifier, Task,
         construct::{Refinement, refine},
-        direct::{Distil, Init, Margin, Search},
         least_error_offsets, refit,
     },
     watch::Watch,

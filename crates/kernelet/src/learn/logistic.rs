@@ -7,7 +7,9 @@
 //! Every row is a vector of the full machine; it is solved by Newton's method in the frame of the rows ([`FrameLearner`]). Cost: n^3 / 3 for
 //! the frame and n^3 / 2 for each of some ten rounds; memory 3 n^2. With a basis or a budget it is n m^2.
 use super::{
-    ClassWeights, Fit, FrameLearner, InFrame, Learner, Report, fit,
+    ClassWeights, Fit, FrameLearner, InFrame, Learner, Report,
+    direct::{Coordinates, Inner, LogisticLoss, Smooth, Softmax},
+    fit,
     gram::{USUAL_BYTES, require_definite},
     support::rows_that_count,
 };
@@ -18,7 +20,6 @@ use crate::{
     error::require_positive,
     kernel::Kernel,
     machine::{Calibration, Decision, Facts, NormalClasses},
-    sparsify::direct::{Coordinates, Inner, LogisticLoss, Smooth, Softmax},
     watch::{Status, Watch},
 };
 

@@ -3,6 +3,7 @@
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
 mod calibrate;
 mod codes;
+pub mod direct;
 mod fisher;
 mod gram;
 mod logistic;

@@ -7,7 +7,7 @@ mod budget;
 #[cfg(test)]
 mod conformance;
 pub mod construct;
-pub mod direct;
+mod distil;
 mod owned;
 mod path;
 mod refit;
@@ -20,6 +20,7 @@ pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
+pub use distil::Distil;
 pub use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};

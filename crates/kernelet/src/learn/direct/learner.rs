@@ -184,9 +184,9 @@ mod tests {
     use crate::{
         data::{Classes, Target, banana, waveform3},
         draw::Draw,
+        learn::direct::Growth,
         linalg::Matrix,
         machine::Decision,
-        sparsify::direct::Growth,
     };
 
     /// Two numbers that depend on two others without noise.

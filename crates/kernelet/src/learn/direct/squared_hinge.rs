@@ -23,7 +23,7 @@ use crate::{
 const MOST_ROUNDS: usize = 50;
 
 /// Machines with squared hinge loss.
-pub(super) struct SquaredHinge<'a> {
+pub(crate) struct SquaredHinge<'a> {
     /// n x q: +1 or -1, a side to be on; or in between, a value to be met.
     pub targets: &'a Matrix,
     /// Above 0, one for each row.

@@ -9,18 +9,15 @@
 //! | votes of pairs | one output for each class: `c max(0, 1 - y g)^2`, y = +1 for the class that won the vote |
 //! | values, features | `(f - g)^2`, outputs of values scaled to equal size |
 //!
-//! The outputs of novelty detection have no natural size: they are divided by the mean of theirs. Cost: as [`Margin`](super::Margin) and direct ridge.
-use super::{
-    inner::{Inner, Solution},
-    search::{Direct, Phase, Search},
-    squared::Squared,
-    squared_hinge::SquaredHinge,
-};
+//! The outputs of novelty detection have no natural size: they are divided by the mean of theirs. Cost: as [`Margin`](crate::learn::direct::Margin) and direct ridge.
 use crate::{
     Error, Result,
     data::Points,
     error::require_positive,
-    learn::Fit,
+    learn::{
+        Fit,
+        direct::{Direct, Inner, Phase, Search, Solution, Squared, SquaredHinge},
+    },
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
     sparsify::Task,

@@ -5,7 +5,6 @@
 mod checkpoint;
 mod coordinates;
 mod discriminant;
-mod distil;
 #[cfg(test)]
 mod gradients;
 mod grow;
@@ -24,14 +23,16 @@ mod squared;
 mod squared_hinge;
 mod variance;
 
-pub use distil::Distil;
 pub use init::Init;
 pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};
 pub use search::{Growth, Search};
 pub(crate) use {
     coordinates::Coordinates,
-    inner::Inner,
+    inner::{Inner, Solution},
     newton::Smooth,
+    search::{Direct, Phase},
     soft_losses::{Logistic as LogisticLoss, Softmax},
+    squared::Squared,
+    squared_hinge::SquaredHinge,
 };

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The squared loss of several targets.
-pub(super) struct Squared<'a> {
+pub(crate) struct Squared<'a> {
     /// n x q.
     pub targets: &'a Matrix,
     /// Above 0, one for each row.
