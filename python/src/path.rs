@@ -1,11 +1,11 @@
 //! Machines of several sizes, and figures about them as JSON text: a list of objects, smallest size first.
 use kernelet::{
     basis::Basis,
+    compress::Path,
     data::{Dataset, Target},
     learn::Fit,
     linalg::dot,
     machine::{Decision, Machine},
-    sparsify::Path,
     watch::Watch,
 };
 use pyo3::{exceptions::PyValueError, prelude::*};

@@ -5,9 +5,9 @@ use clap::{
 };
 use kernelet::{
     basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
+    compress::Baseline,
     data::Dataset,
     learn::{BestSize, Fit, FrameLearner, Learner, Multiclass, OnBasis, Shrink},
-    sparsify::Baseline,
 };
 
 use crate::{

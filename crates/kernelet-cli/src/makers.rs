@@ -1,8 +1,8 @@
 //! Learners from the settings of the command line; what is not given is the learner's default.
 use kernelet::{
+    compress::{Baseline, BaselineLearner, construct::Starts},
     kernel::Kernel,
     learn::{Components, Fisher, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm, Svc, Svr, Threshold},
-    sparsify::{Baseline, BaselineLearner, construct::Starts},
 };
 
 use crate::settings::Settings;

@@ -1,9 +1,9 @@
 //! `compress` without files: a machine made smaller as the flags say, with the sizes on the way.
 use clap::Parser;
 use kernelet::{
+    compress::{Path, Refit, StandIn, Task},
     data::Dataset,
     machine::{Machine, PathFacts, SizeFacts, residual, squared_norm},
-    sparsify::{Path, Refit, StandIn, Task},
     watch::{Status, Watch},
 };
 use serde::Serialize;

@@ -5,11 +5,13 @@ use clap::{
     Args, ValueEnum,
     builder::{PossibleValuesParser, TypedValueParser},
 };
-use kernelet::data::Points;
-use kernelet::sparsify::{
-    Sparsifier,
-    construct::{FixedPoint, Gradient, Objective, Refine, RefineFrom, Refinement, Starts, StartsFrom},
-    select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate, Weights},
+use kernelet::{
+    compress::{
+        Sparsifier,
+        construct::{FixedPoint, Gradient, Objective, Refine, RefineFrom, Refinement, Starts, StartsFrom},
+        select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate, Weights},
+    },
+    data::Points,
 };
 
 use crate::failure::{Failure, Result};

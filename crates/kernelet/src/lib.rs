@@ -3,21 +3,20 @@
 //! kernelet trains kernel machines, `f_k(x) = sum_j beta_jk K(z_j, x) + b_k`, and makes them small: few expansion vectors,
 //! so that a prediction costs tens of kernel evaluations instead of thousands.
 //!
-//! The rooms, in the order data flow through them:
+//! The modules in the order of dependence: each uses only those above it (`tests/modules.rs` keeps it so).
 //!
-//! | room | answers |
+//! | module | answers |
 //! |---|---|
+//! | [`watch`] | How does a caller see progress and stop? |
+//! | [`linalg`] | The only place that sees the linear-algebra crate. |
 //! | [`data`] | How do numbers come in? |
 //! | [`kernel`] | What is k(x, z), its slope, and a block of them fast? |
-//! | [`linalg`] | The only place that sees the linear-algebra crate. |
 //! | [`machine`] | What is a trained kernel machine, and how does it predict? |
-//! | [`learn`] | How do data become a full machine? |
-//! | [`basis`] | Which basis do sparse methods share, and how is it chosen before training? |
-//! | [`sparsify`] | How does a machine become small? |
-//! | [`compress`] | How small may a machine be, and which way leads there? |
-//! | [`evaluate`] | How good is it? |
 //! | [`model`] | How does a machine leave and return? |
-//! | [`watch`] | How does a caller see progress and stop? |
+//! | [`basis`] | Which basis do sparse methods share, and how is it chosen before training? |
+//! | [`evaluate`] | How good is a machine, and which settings make a good one? |
+//! | [`learn`] | How do rows become a machine, full or with a budget of vectors? |
+//! | [`compress`] | How does a machine become small, and how small may it be? |
 
 pub mod basis;
 pub mod compress;
@@ -30,7 +29,6 @@ pub mod learn;
 pub mod linalg;
 pub mod machine;
 pub mod model;
-pub mod sparsify;
 pub mod watch;
 
 pub use error::{Error, Result};

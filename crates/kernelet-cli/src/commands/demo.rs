@@ -9,14 +9,13 @@ use std::{
 use clap::Args;
 use kernelet::{
     Error,
-    compress::{Auto, Compressed, Goals},
+    compress::{Auto, Compressed, Goals, Task},
     data::{Dataset, Points, Target, digits_split},
     evaluate,
     kernel::Kernel,
     learn::{Learner, Svc},
     machine::Machine,
     model::{self, native, write_atomically},
-    sparsify::Task,
 };
 use serde::Serialize;
 

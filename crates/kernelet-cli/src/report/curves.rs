@@ -5,11 +5,10 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Auto, Effort, Figures, Goals},
+    compress::{Auto, Budget, Effort, Figures, Goals, StandIn, Task},
     data::Dataset,
     kernel::Kernel,
     machine::Machine,
-    sparsify::{Budget, StandIn, Task},
 };
 
 use crate::{

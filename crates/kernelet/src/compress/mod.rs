@@ -1,22 +1,49 @@
-//! How small may a machine be, and which way leads there?
+//! How does a machine become small?
 //!
-//! A [`Way`] makes a machine of a given size; a [`Judge`] says how good it is on rows that it was not made from; [`Goals`] say how small and how good
-//! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the ways
-//! by kernel, data and [`Effort`].
-mod auto;
-mod by_heart;
-mod effort;
-mod goals;
-mod judge;
-mod recalibrate;
-mod run;
+//! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
+//! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
+mod baseline;
+mod budget;
+#[cfg(test)]
+mod conformance;
+pub mod construct;
+mod distil;
+mod owned;
+mod path;
+mod refit;
 mod search;
-mod sizes;
-mod way;
+pub mod select;
+mod stand_in;
+mod task;
+mod threshold;
+#[cfg(test)]
+pub(crate) mod toy;
 
-pub use auto::Auto;
-pub use effort::Effort;
-pub use goals::Goals;
-pub use judge::{Figures, First, Judge, Metric, Parts};
-pub use search::{Attempt, Compressed, Compression};
-pub use way::{Steps, Way};
+pub use baseline::{Baseline, BaselineLearner};
+pub use budget::Budget;
+pub use distil::Distil;
+pub use owned::owned_by_class;
+pub use path::{Level, Path};
+pub use refit::{Refit, refit};
+pub use search::{Attempt, Auto, Compressed, Compression, Effort, Figures, First, Goals, Judge, Metric, Parts, Steps, Way};
+pub use stand_in::StandIn;
+pub use task::Task;
+pub(crate) use task::part_of;
+pub use threshold::least_error_offsets;
+
+use crate::{Result, watch::Watch};
+
+/// Rewrites a machine with fewer expansion vectors.
+pub trait Sparsifier: Send + Sync {
+    /// The name on the command line, in Python and in model files.
+    fn name(&self) -> &'static str;
+    /// An error when a parameter is outside its range.
+    fn check(&self) -> Result<()>;
+    /// Machines of every size up to the budget. Cancelling returns the path so far.
+    fn sparsify(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<Path>;
+    /// The same where the candidates are some of the vectors of a larger machine, in which `sizes` are their largest coefficients. Methods
+    /// that look at no coefficients do what they always do.
+    fn sparsify_part(&self, task: &Task, _sizes: &[f64], budget: &Budget, watch: &Watch) -> Result<Path> {
+        self.sparsify(task, budget, watch)
+    }
+}

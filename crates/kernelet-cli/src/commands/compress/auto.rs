@@ -2,11 +2,10 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Auto, Compressed, Effort},
+    compress::{Auto, Compressed, Effort, Task},
     data::{Dataset, Target},
     machine::{Machine, squared_norm},
     model::{self, Kind},
-    sparsify::Task,
     watch::{Status, Watch},
 };
 

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use kernelet::{
-    compress::{Effort, Goals, Metric},
+    compress::{Effort, Goals, Metric, Refit, Task, construct::Objective},
     data::Dataset,
     kernel::Kernel,
     machine::Machine,
     model::Kind,
-    sparsify::{Refit, Task, construct::Objective},
 };
 
 use crate::{

@@ -2,11 +2,10 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Compression, Goals, Steps, Way},
+    compress::{Budget, Compression, Goals, Level, Path, Refit, StandIn, Steps, Task, Way, construct::refine, least_error_offsets, refit},
     data::{Dataset, Points},
     machine::{Machine, residual},
     model::{self, Kind},
-    sparsify::{Budget, Level, Path, Refit, StandIn, Task, construct::refine, least_error_offsets, refit},
     watch::{Status, Watch},
 };
 
@@ -125,7 +124,7 @@ impl Compress {
     pub(crate) fn fitted(&self, found: Machine, task: &Task, c: Option<f64>, watch: &Watch) -> Result<Machine> {
         let moved = self.refined(found, task, watch)?;
         let small = refit(&moved, self.refit.unwrap_or(Refit::None), task, c, watch)?;
-        let small = if self.layout == LayoutFlag::Libsvm { kernelet::sparsify::owned_by_class(&small, task)? } else { small };
+        let small = if self.layout == LayoutFlag::Libsvm { kernelet::compress::owned_by_class(&small, task)? } else { small };
         match self.threshold {
             Some(ThresholdFlag::TrainError) => Ok(least_error_offsets(&small, task)?),
             Some(ThresholdFlag::Keep) | None => Ok(small),

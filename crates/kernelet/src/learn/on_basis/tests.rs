@@ -1,12 +1,12 @@
 use super::*;
 use crate::{
     basis::{GreedyBasis, KMeans, RandomBasis, RpCholesky},
+    compress::{Refit, Task, refit},
     data::{Classes, Generator, Label, Target, banana, waveform3},
     draw::Draw,
     kernel::block::symmetric,
     learn::{Calibrated, ClassWeights, HowToScale, Multiclass, NuSvc, NuSvr, OneClass, Ridge, Scaled, Shape, Svc, Svr},
     linalg::{Cholesky, dot},
-    sparsify::{Refit, Task, refit},
 };
 
 fn methods() -> Vec<fn() -> Box<dyn BasisMethod>> {

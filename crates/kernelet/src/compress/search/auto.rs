@@ -1,0 +1,194 @@
+//! Which ways are worth trying? By the kernel, the rows there are, and the time that may be spent.
+//!
+//! | there are | ways |
+//! |---|---|
+//! | no rows | vectors chosen by pursuit or made by fixed-point steps, then all moved together: the distance of the weight vectors judges |
+//! | rows | those with coefficients that fit the outputs on the rows, and distillation, from the vectors of both and from its own |
+//! | labels that are to be used | direct training on them, from the vectors of both and from its own |
+//!
+//! Of the starts of training the one with the least objective is kept: it tells them apart better than errors on some held-out rows do.
+//!
+//! Rows that the machine knows by heart flatter what imitates its weights. Where the best machine of a size is judged by the labels of such rows,
+//! imitation is a start for training and no rival for it.
+//!
+//! Kernels with a corner have vectors chosen, never moved.
+use super::{
+    compression::{Compressed, Compression},
+    effort::Effort,
+    goals::Goals,
+    interpolates::by_heart,
+    strategy::{Steps, Way},
+    validation::{First, Metric},
+};
+use crate::{
+    Result,
+    compress::{
+        Distil, Refit, Sparsifier, Task,
+        construct::{FixedPoint, Gradient, Refinement, Starts},
+        select::Pursuit,
+    },
+    kernel::Argument,
+    learn::direct::{Margin, Search},
+    machine::{Decision, Machine},
+    watch::Watch,
+};
+
+/// Vectors that are expected where no size is asked for, at most.
+const USUAL: usize = 200;
+
+/// Compression by whatever is best.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Auto {
+    /// How much time may be spent.
+    pub effort: Effort,
+    /// The labels of the rows are to be learned from, not the machine's outputs.
+    pub labels: bool,
+    /// The outputs of a one-vs-one machine are to stay those of pairs.
+    pub keep_pairs: bool,
+    /// The cost of an error; none for that of the machine.
+    pub c: Option<f64>,
+    /// What loss means; none for the usual.
+    pub metric: Option<Metric>,
+    /// Whether sizes on the way are wanted where the size is given.
+    pub curve: bool,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+}
+
+impl Auto {
+    /// The smallest machine that meets the goals, or the best of the size that is asked for.
+    pub fn run(&self, task: Task, goals: &Goals, watch: &Watch) -> Result<Compressed> {
+        let (machine, most_rows) = (task.machine, self.effort.most_rows());
+        // Where the distance of the weight vectors alone counts, rows are of no use.
+        let by_residual = goals.first() == First::Residual;
+        let known = Knowledge {
+            rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
+            labels: self.labels,
+            by_heart: !goals.about_quality() && by_heart(&task)?,
+            keep_pairs: self.keep_pairs,
+            c: self.c.or(machine.facts.c).unwrap_or(1.0),
+            vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
+            seed: self.seed,
+        };
+        let ways = ways_for(machine, known, self.effort);
+        let (metric, curve, seed) = (self.metric, self.curve, self.seed);
+        Compression { task, ways: &ways, goals, metric, curve, most_rows, seed }.run(watch)
+    }
+}
+
+/// What there is to compress with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Knowledge {
+    /// Rows that were given and will be used; 0 for none.
+    pub rows: usize,
+    /// Their labels are to be learned from.
+    pub labels: bool,
+    /// Their labels judge, and the machine knows them by heart.
+    pub by_heart: bool,
+    /// The outputs of a one-vs-one machine are to stay those of pairs.
+    pub keep_pairs: bool,
+    /// The cost of an error.
+    pub c: f64,
+    /// The vectors that are expected.
+    pub vectors: usize,
+    /// Seed of all that is drawn.
+    pub seed: u64,
+}
+
+/// Kernel values times features that making vectors one after another may look at, before it takes too long.
+const MOST_WORK: f64 = 3e7;
+
+/// The ways to try.
+pub(super) fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
+    let kernel = &machine.expansion.kernel;
+    let smooth = kernel.profile().smooth();
+    let refit = if known.rows > 0 { Refit::Outputs } else { Refit::None };
+    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth)];
+    let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + machine.outputs() + 10) as f64;
+    if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
+        let starts = Starts { seed: known.seed, ..Starts::default() };
+        ways.push(match kernel.profile().argument() {
+            Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
+            Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, refit, true),
+        });
+    }
+    if let Some(trained) = trained_way(machine, known, effort, (0..ways.len()).collect()) {
+        // What imitates a model that knows the held-out rows is no rival for what learns from the others alone.
+        ways.iter_mut().for_each(|way| way.rival = !(known.labels || known.by_heart));
+        ways.push(trained);
+    }
+    ways
+}
+
+/// Training on the machine's outputs, or on labels, from the vectors of other ways and from its own.
+fn trained_way(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<usize>) -> Option<Way> {
+    let kernel = &machine.expansion.kernel;
+    let votes = matches!(machine.decision, Decision::Votes { .. });
+    if known.rows == 0 || !kernel.profile().smooth() || !kernel.profile().definite() || (known.keep_pairs && votes) {
+        return None;
+    }
+    let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
+    let labels = known.labels && classes;
+    let outputs = if votes { machine.decision.labels().len() } else { machine.outputs() };
+    let step = known.rows as f64 * known.vectors as f64 * (machine.dim() + known.vectors * outputs) as f64;
+    let (iterations, starts) = effort.training(step, labels)?;
+    let search = Search { iterations, starts, seed: known.seed, ..Search::default() };
+    let (c, own) = (known.c, effort != Effort::Quick);
+    let (name, steps) = match labels {
+        true => ("margin", Steps::Margin { taught: Margin { kernel: kernel.clone(), c, search, ..Margin::default() }, own }),
+        false => ("distil", Steps::Distil { taught: Distil { c, search }, own }),
+    };
+    Some(Way { name: name.into(), steps, from, rival: true })
+}
+
+/// Vectors of a method, moved together where the kernel is smooth.
+fn found_by(method: Box<dyn Sparsifier>, effort: Effort, refit: Refit, smooth: bool) -> Way {
+    let parts = [method.name(), if smooth { " + refine" } else { "" }, if refit == Refit::Outputs { " + outputs" } else { "" }];
+    let refinement = smooth.then(|| Refinement { max_steps: effort.steps(), ..Refinement::default() });
+    Way {
+        name: parts.concat(),
+        steps: Steps::Sparsify { method, refinement, refit, c: None, least_error: false },
+        from: vec![],
+        rival: true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compress::toy, kernel::Kernel};
+
+    fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
+        let machine = toy::machine(kernel, 30, 1);
+        let known = Knowledge { rows: 40 * usize::from(rows), labels, by_heart: false, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
+        ways_for(&machine, known, effort).into_iter().map(|way| way.name).collect()
+    }
+
+    #[test]
+    fn the_ways_follow_from_kernel_rows_and_effort() {
+        let gaussian = || Kernel::gaussian(0.5);
+        assert_eq!(names(gaussian(), false, false, Effort::Quick), ["pursuit + refine"]);
+        assert_eq!(names(gaussian(), false, false, Effort::Normal), ["pursuit + refine", "fixed-point + refine"]);
+        assert_eq!(names(gaussian(), true, false, Effort::Quick), ["pursuit + refine + outputs", "distil"]);
+        let found = ["pursuit + refine + outputs", "fixed-point + refine + outputs"];
+        assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
+        assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
+        let many = Knowledge { rows: 1_000_000, labels: false, by_heart: false, keep_pairs: false, c: 1.0, vectors: 300, seed: 0 };
+        let machine = toy::machine(gaussian(), 30, 1);
+        assert_eq!(ways_for(&machine, many, Effort::Quick).len(), 1, "training on so many rows takes long");
+        let rivals = |known| ways_for(&machine, known, Effort::Normal).iter().map(|way| way.rival).collect::<Vec<_>>();
+        let few = Knowledge { rows: 40, vectors: 5, ..many };
+        assert_eq!(rivals(few), [true; 3]);
+        assert_eq!(rivals(Knowledge { by_heart: true, ..few }), [false, false, true]);
+        assert_eq!(rivals(Knowledge { labels: true, ..few }), [false, false, true]);
+        assert_eq!(
+            rivals(Knowledge { by_heart: true, rows: usize::MAX, ..few }),
+            [true; 2],
+            "nothing is trained, and imitation is all there is"
+        );
+        let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
+        assert_eq!(names(polynomial, false, false, Effort::Thorough), ["pursuit + refine", "gradient + refine"]);
+        let corner = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();
+        assert_eq!(names(corner, true, false, Effort::Normal), ["pursuit + outputs"]);
+    }
+}

@@ -1,0 +1,231 @@
+//! A compression under way: ways are tried at sizes, and the best of each size is remembered.
+use std::time::Instant;
+
+use super::{
+    compression::Attempt,
+    goals::Goals,
+    sizes::{doubling, knee_of},
+    strategy::Way,
+    validation::{Figures, Judge},
+};
+use crate::{Error, Result, compress::Task, machine::Machine, watch::Watch};
+
+/// How often the gap between a size that is too small and one that is enough is halved.
+const HALVINGS: usize = 3;
+
+/// The curve ends where a doubling gains less than this part of the figure, twice.
+const FLAT: f64 = 0.03;
+
+/// A machine with what is known of it.
+#[derive(Clone)]
+pub(super) struct Candidate {
+    pub way: usize,
+    pub machine: Machine,
+    pub figures: Figures,
+}
+
+/// A compression under way.
+pub(super) struct Run<'a> {
+    pub ways: &'a [Way],
+    pub goals: &'a Goals,
+    pub task: Task<'a>,
+    pub judge: &'a Judge<'a>,
+    pub tried: Vec<Attempt>,
+    /// The best of each size, smallest first.
+    pub best: Vec<(usize, Candidate)>,
+    /// The machines of each way and size that others may start from.
+    pub starts: Vec<(usize, usize, Machine)>,
+    /// Ways and sizes that were tried.
+    pub done: Vec<(usize, usize)>,
+    pub leader: usize,
+    pub watch: &'a Watch<'a>,
+}
+
+impl Run<'_> {
+    pub fn at(&self, size: usize) -> Option<&Candidate> {
+        self.best.iter().find(|(s, _)| *s == size).map(|(_, candidate)| candidate)
+    }
+
+    pub fn first_failure(&self) -> Error {
+        let words = self.tried.iter().find_map(|attempt| attempt.failed.clone());
+        Error::data(words.unwrap_or_else(|| "no machine was found before the run was stopped".into()))
+    }
+
+    /// The machines that a way starts from, at a size, as far as there are any.
+    fn starts_of(&mut self, way: usize, size: usize) -> Vec<Machine> {
+        let mut machines = vec![];
+        for from in self.ways[way].from.clone() {
+            if !self.was_tried(from, size) {
+                self.attempt(from, size);
+            }
+            machines.extend(self.starts.iter().find(|(w, s, _)| *w == from && *s == size).map(|(_, _, machine)| machine.clone()));
+        }
+        machines
+    }
+
+    fn was_tried(&self, way: usize, size: usize) -> bool {
+        self.done.contains(&(way, size))
+    }
+
+    /// Tries one way at one size, and remembers it where it is the best.
+    fn attempt(&mut self, way: usize, size: usize) {
+        let starts = self.starts_of(way, size);
+        self.done.push((way, size));
+        let clock = Instant::now();
+        let made = self.ways[way].machine(&self.task, size, &starts, self.watch);
+        let made = made.and_then(|machine| Ok((self.judge.figures(&machine)?, machine)));
+        let (seconds, name) = (clock.elapsed().as_secs_f64(), self.ways[way].name.clone());
+        let (figures, machine) = match made {
+            Ok(made) => made,
+            // A way that does not fit this machine is told, and the others go on.
+            Err(error) => {
+                let (figures, failed) = (Figures::default(), Some(error.to_string()));
+                return self.tried.push(Attempt { way: name, vectors: size, figures, seconds, failed });
+            }
+        };
+        if self.ways.iter().any(|other| other.from.contains(&way)) {
+            self.starts.push((way, size, machine.clone()));
+        }
+        if !self.ways[way].rival {
+            return;
+        }
+        self.tried.push(Attempt { way: name, vectors: machine.vectors(), figures, seconds, failed: None });
+        let candidate = Candidate { way, machine, figures };
+        match self.best.iter_mut().find(|(s, _)| *s == size) {
+            Some((_, best)) if self.judge.better(&figures, &best.figures) => *best = candidate,
+            Some(_) => {}
+            None => {
+                self.best.push((size, candidate));
+                self.best.sort_by_key(|(size, _)| *size);
+            }
+        }
+    }
+
+    /// All ways that were not tried at this size.
+    pub fn all_ways(&mut self, size: usize) {
+        for way in 0..self.ways.len() {
+            if self.watch.cancelled() && !self.best.is_empty() {
+                break;
+            }
+            if !self.was_tried(way, size) {
+                self.attempt(way, size);
+            }
+        }
+    }
+
+    /// The best at a size, which leads from then on: where the leader so far is good enough, the others are not tried.
+    fn on_the_way(&mut self, size: usize) -> Option<Figures> {
+        if !self.best.is_empty() && self.goals.about_quality() {
+            if !self.was_tried(self.leader, size) {
+                self.attempt(self.leader, size);
+            }
+            let enough = self.at(size).map(|candidate| candidate.figures).filter(|figures| self.goals.met(figures, self.judge));
+            if enough.is_some() {
+                return enough;
+            }
+        }
+        self.all_ways(size);
+        self.leader = self.at(size).map_or(self.leader, |candidate| candidate.way);
+        self.at(size).map(|candidate| candidate.figures)
+    }
+
+    /// The one size that is asked for, after the smaller ones where they are wanted.
+    pub fn of_size(&mut self, most: usize, curve: bool) -> (usize, String) {
+        if curve {
+            for size in doubling(most) {
+                if self.watch.cancelled() {
+                    break;
+                }
+                self.all_ways(size);
+            }
+        }
+        (most, "the size that was asked for".into())
+    }
+
+    /// The smallest size that is good enough, or the largest.
+    pub fn smallest(&mut self, most: usize) -> Result<(usize, String)> {
+        let mut below = 0;
+        let mut enough = None;
+        for size in doubling(most) {
+            let Some(figures) = self.on_the_way(size) else { return Err(self.first_failure()) };
+            if self.goals.met(&figures, self.judge) {
+                enough = Some(size);
+                break;
+            }
+            if self.watch.cancelled() {
+                return Ok((size, "the largest size before the run was stopped".into()));
+            }
+            below = size;
+        }
+        let Some(mut enough) = enough else { return Ok((most, "the largest size allowed; it is not good enough".into())) };
+        for _ in 0..HALVINGS {
+            let middle = ((below.max(1) as f64 * enough as f64).sqrt().round() as usize).clamp(below + 1, enough);
+            if middle >= enough || self.watch.cancelled() {
+                break;
+            }
+            match self.on_the_way(middle) {
+                Some(figures) if self.goals.met(&figures, self.judge) => enough = middle,
+                _ => below = middle,
+            }
+        }
+        Ok((enough, "the smallest size found that is good enough".into()))
+    }
+
+    /// The size beyond which more vectors gain little.
+    pub fn knee(&mut self, most: usize) -> Result<(usize, String)> {
+        let mut points: Vec<(usize, Figures)> = vec![];
+        let mut flat = 0;
+        for size in doubling((most / 2).max(1)) {
+            let Some(figures) = self.on_the_way(size) else { return Err(self.first_failure()) };
+            let figure = self.judge.first_figure(&figures).0;
+            let before = points.last().map(|(_, figures)| self.judge.first_figure(figures).0);
+            flat = if before.is_some_and(|before| figure > (1.0 - FLAT) * before) { flat + 1 } else { 0 };
+            points.push((size, figures));
+            if flat == 2 || figure == 0.0 || self.watch.cancelled() {
+                break;
+            }
+        }
+        let figures: Vec<(usize, f64, f64)> = points
+            .iter()
+            .map(|(size, figures)| {
+                let (figure, chance) = self.judge.first_figure(figures);
+                (*size, figure, chance)
+            })
+            .collect();
+        Ok(knee_of(&figures))
+    }
+
+    /// What is missing, and what it would take.
+    pub fn shortfalls(&self, found: &Figures) -> Vec<String> {
+        let mut words = self.goals.shortfalls(found, self.judge);
+        if let Some(sentence) = (!words.is_empty()).then(|| self.outlook()) {
+            words.push(sentence);
+        }
+        words
+    }
+
+    /// How many vectors would do, at the rate at which the bound furthest from being met came nearer over the sizes tried.
+    fn outlook(&self) -> String {
+        let excess = |figures: &Figures| -> Option<f64> {
+            let residual = self.goals.max_residual.map(|bound| figures.residual.map(|r| r / bound));
+            let loss = self.goals.max_loss.map(|bound| figures.loss.zip(self.judge.loss_before()).map(|(a, b)| (a - b) / bound));
+            let agreement = self.goals.min_agreement.map(|bound| figures.agreement.map(|a| (1.0 - a) / (1.0 - bound)));
+            [residual, loss, agreement].into_iter().flatten().flatten().filter(|e| e.is_finite()).reduce(f64::max)
+        };
+        let known: Vec<(f64, f64)> = self
+            .best
+            .iter()
+            .filter_map(|(size, candidate)| excess(&candidate.figures).filter(|e| *e > 0.0).map(|e| ((*size as f64).ln(), e.ln())))
+            .collect();
+        let rate = match (known.first(), known.last()) {
+            (Some(first), Some(last)) if last.0 > first.0 => (first.1 - last.1) / (last.0 - first.0),
+            _ => 0.0,
+        };
+        let needed = known.last().map_or(f64::INFINITY, |last| (last.0 + last.1 / rate).exp());
+        let all = self.task.machine.vectors() as f64;
+        if rate > 0.05 && needed < all {
+            return format!("at the rate of the sizes tried about {} vectors would do", needed.ceil());
+        }
+        "more vectors promise little: loosen the goal, give more rows with the data, or more time with a larger effort".into()
+    }
+}

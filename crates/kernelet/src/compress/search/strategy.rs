@@ -1,0 +1,182 @@
+//! One way from a large machine to a small one of a given size.
+use crate::{
+    Error, Result,
+    compress::{
+        Budget, Distil, Refit, Sparsifier, Task,
+        construct::{Refinement, refine},
+        least_error_offsets, refit,
+    },
+    data::Dataset,
+    learn::{
+        Fit, Learner,
+        direct::{Init, Margin, Search},
+    },
+    machine::{Decision, Machine},
+    watch::Watch,
+};
+
+/// The machine that is kept is trained on in so many times the steps that led to it.
+const STEPS_AGAIN: usize = 2;
+
+/// What is done.
+pub enum Steps {
+    /// Vectors by a method, moved together and with new coefficients and offsets where that is asked for.
+    Sparsify {
+        /// How vectors are found.
+        method: Box<dyn Sparsifier>,
+        /// How they are moved together afterwards.
+        refinement: Option<Refinement>,
+        /// Their coefficients.
+        refit: Refit,
+        /// The cost of refits that need one.
+        c: Option<f64>,
+        /// Offsets of least error on the rows instead of those kept.
+        least_error: bool,
+    },
+    /// Trained on the outputs of the large machine.
+    Distil {
+        /// How.
+        taught: Distil,
+        /// Also from starts of its own.
+        own: bool,
+    },
+    /// Trained on the labels of the rows, with the kernel of the large machine.
+    Margin {
+        /// How.
+        taught: Margin,
+        /// Also from starts of its own.
+        own: bool,
+    },
+}
+
+/// A way with its name.
+pub struct Way {
+    /// What people read: `pursuit + refine`.
+    pub name: String,
+    /// What is done.
+    pub steps: Steps,
+    /// The ways, by their places among all, whose vectors training starts from, of which the best objective is kept; none for starts of its own.
+    pub from: Vec<usize>,
+    /// Whether its machine may be the one that is kept; else others start from it.
+    pub rival: bool,
+}
+
+impl Way {
+    /// A machine of at most so many vectors; `starts` are the machines of the ways that this one starts from.
+    pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
+        match &self.steps {
+            Steps::Sparsify { method, refinement, refit: how, c, least_error } => {
+                let path = method.sparsify(task, &Budget::vectors(vectors), watch)?;
+                let mut small = path.last().ok_or_else(|| Error::data("no vector was found"))?;
+                if let Some(refinement) = refinement {
+                    small = refine(&small, refinement, task, watch)?.machine;
+                }
+                small = refit(&small, *how, task, *c, watch)?;
+                if *least_error { least_error_offsets(&small, task) } else { Ok(small) }
+            }
+            Steps::Distil { taught, own } => {
+                let searches = searches(&taught.search, vectors, starts, *own);
+                best(searches, |search| Distil { search, ..taught.clone() }.learn(task, watch), watch)
+            }
+            Steps::Margin { taught, own } => {
+                let searches = searches(&taught.search, vectors, starts, *own);
+                best(searches, |search| learn_margin(taught, task, search, watch), watch)
+            }
+        }
+    }
+
+    /// The machine once more, from where it stands, with more rows; as it is where rows do not matter.
+    pub fn again(&self, small: Machine, task: &Task, watch: &Watch) -> Result<Machine> {
+        match &self.steps {
+            Steps::Sparsify { refit: how, c, least_error, .. } => {
+                let fitted = match how {
+                    Refit::Outputs | Refit::Margin | Refit::Rsvm => refit(&small, *how, task, *c, watch)?,
+                    Refit::None | Refit::Projection => small,
+                };
+                if *least_error { least_error_offsets(&fitted, task) } else { Ok(fitted) }
+            }
+            Steps::Distil { taught, .. } => {
+                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
+                Ok(Distil { search, ..taught.clone() }.learn(task, watch)?.machine)
+            }
+            Steps::Margin { taught, .. } => {
+                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
+                Ok(learn_margin(taught, task, search, watch)?.machine)
+            }
+        }
+    }
+}
+
+/// The searches of a way: from the vectors of the machines it starts from, and from its own, which are all there are where there is no such machine.
+fn searches(search: &Search, vectors: usize, starts: &[Machine], own: bool) -> Vec<Search> {
+    let mut searches: Vec<Search> = starts.iter().map(|start| from_vectors(search, start, search.iterations)).collect();
+    if own || searches.is_empty() {
+        searches.push(Search { vectors, ..search.clone() });
+    }
+    searches
+}
+
+/// The machine of the search with the least objective; those that fail are left out as long as one does not.
+fn best(searches: Vec<Search>, learn: impl Fn(Search) -> Result<Fit>, watch: &Watch) -> Result<Machine> {
+    let mut best: Option<Fit> = None;
+    let mut failure = None;
+    for search in searches {
+        if watch.cancelled() && best.is_some() {
+            break;
+        }
+        match learn(search) {
+            Ok(fit) if best.as_ref().is_none_or(|best| fit.report.objective < best.report.objective) => best = Some(fit),
+            Ok(_) => {}
+            Err(error) => failure = Some(error),
+        }
+    }
+    best.map(|fit| fit.machine).ok_or_else(|| failure.unwrap_or_else(|| Error::data("no start led to a machine")))
+}
+
+/// The search from where the vectors of a machine stand.
+fn from_vectors(search: &Search, small: &Machine, iterations: usize) -> Search {
+    let init = Init::Given(small.expansion.vectors.to_dense());
+    Search { vectors: small.vectors(), init, starts: 1, iterations, ..search.clone() }
+}
+
+/// Direct training on the labels, in the space of the machine's vectors.
+fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> Result<Fit> {
+    let (Some(points), Some(data)) = (task.scaled_rows()?, task.data) else {
+        return Err(Error::data("training on labels needs rows with labels; give them with the data"));
+    };
+    let scaled = Dataset { points, ..data.clone() };
+    let Fit { machine: found, report } = Margin { search, ..margin.clone() }.learn(&scaled, watch)?;
+    let same = match (&found.decision, &task.machine.decision) {
+        (found, Decision::Votes { labels }) => found.labels() == *labels,
+        (found, before) => found.labels() == before.labels(),
+    };
+    if !same {
+        return Err(Error::data("the rows have other labels than the model; training on labels needs rows of all its classes"));
+    }
+    Ok(Fit { machine: Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found }, report })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{compress::part_of, data::banana, kernel::Kernel, learn::Svc};
+
+    #[test]
+    fn of_several_starts_the_least_objective_is_kept() {
+        let data = banana(200, 1);
+        let full = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let task = Task { machine: &full, data: Some(&data), candidates: None };
+        let taught = Distil { c: 10.0, search: Search { iterations: 5, ..Search::default() } };
+        let starts = [[0, 1, 2], [5, 20, 40], [3, 9, 30]].map(|chosen| part_of(&full, &chosen));
+        let objective = |start: &Machine| {
+            let search = from_vectors(&taught.search, start, 5);
+            Distil { search, ..taught.clone() }.learn(&task, &Watch::none()).unwrap()
+        };
+        let mut fits = starts.iter().map(objective).collect::<Vec<_>>();
+        fits.sort_by(|a, b| a.report.objective.total_cmp(&b.report.objective));
+        assert!(fits[0].report.objective < 0.999 * fits[1].report.objective);
+        let way = Way { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], rival: true };
+        assert_eq!(way.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
+        assert_eq!(way.machine(&task, 4, &[], &Watch::none()).unwrap().vectors(), 4, "without a start it has its own");
+    }
+}
