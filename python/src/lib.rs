@@ -13,7 +13,7 @@ use kernelet::{
     data::{Dataset, Points},
     kernel::{Kernel, Linear},
     linalg::Matrix,
-    machine::{Coefficients, Decision, DenseRows, Expansion, Facts, Machine},
+    machine::{Coefficients, Decision, DenseRows, Expansion, Machine, Metadata},
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
@@ -115,9 +115,9 @@ fn coordinates(frame: &kernelet::basis::Frame) -> Machine {
     let identity = Matrix::from_fn(m, m, |i, j| if i == j { 1.0 } else { 0.0 });
     let coefficients = Coefficients::Dense(frame.coefficients(&identity));
     let expansion = Expansion { kernel: frame.kernel().clone(), vectors: frame.vectors().clone(), coefficients };
-    let facts = Facts { learner: Some("basis".into()), ..Facts::default() };
+    let metadata = Metadata { learner: Some("basis".into()), ..Metadata::default() };
     let decision = Decision::Features;
-    Machine { expansion, offsets: vec![0.0; m], decision, scale: None, names: None, calibration: None, facts }
+    Machine { expansion, offsets: vec![0.0; m], decision, scale: None, names: None, calibration: None, metadata }
 }
 
 /// True for learners that find few vectors together with the machine when they are only told how many.

@@ -9,7 +9,7 @@ use kernelet::{
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Facts, Machine, Pairwise, Predictor, Work},
+    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Machine, Metadata, Pairwise, Predictor, Work},
     model,
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
@@ -221,21 +221,21 @@ impl PyMachine {
             Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
         };
         let expansion = Expansion { kernel: about.kernel, vectors: vectors.to_points()?, coefficients };
-        let About { decision, scale, names, calibration, facts, .. } = about;
-        let machine = Machine { expansion, offsets, decision, scale, names, calibration, facts };
+        let About { decision, scale, names, calibration, metadata, .. } = about;
+        let machine = Machine { expansion, offsets, decision, scale, names, calibration, metadata };
         machine.check().map_err(refused)?;
         Ok(PyMachine::new(machine))
     }
 
     /// Everything but the arrays, as JSON text that [`PyMachine::of_parts`] takes with `vectors`, `stored` and `offsets`.
     fn parts(&self) -> String {
-        let Machine { expansion, decision, facts, scale, names, calibration, .. } = &self.machine;
+        let Machine { expansion, decision, metadata, scale, names, calibration, .. } = &self.machine;
         let starts = match &expansion.coefficients {
             Coefficients::Dense(_) => None,
             Coefficients::Pairwise(pairwise) => Some(&pairwise.starts),
         };
         let about = json!({
-            "kernel": expansion.kernel, "decision": decision, "facts": facts, "scale": scale, "names": names, "calibration": calibration,
+            "kernel": expansion.kernel, "decision": decision, "facts": metadata, "scale": scale, "names": names, "calibration": calibration,
             "starts": starts,
         });
         about.to_string()
@@ -284,13 +284,13 @@ impl PyMachine {
         self.machine.offsets.to_pyarray(py)
     }
 
-    /// What is known of the machine, as JSON text: kernel, decision, labels, facts and how it came about.
+    /// What is known of the machine, as JSON text: kernel, decision, labels, metadata and how it came about.
     fn description(&self) -> String {
-        let Machine { expansion, decision, facts, .. } = &self.machine;
+        let Machine { expansion, decision, metadata, .. } = &self.machine;
         let labels: Vec<String> = decision.labels().iter().map(Label::to_string).collect();
         let about = json!({
             "kernel": expansion.kernel, "gamma": expansion.kernel.gamma(), "decision": decision, "labels": labels,
-            "facts": facts, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),
+            "facts": metadata, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),
             "vectors": self.machine.vectors(), "outputs": self.machine.outputs(), "dim": self.machine.dim(),
         });
         about.to_string()
@@ -310,8 +310,8 @@ struct About {
     scale: Option<Scale>,
     names: Option<Vec<String>>,
     calibration: Option<Calibration>,
-    #[serde(default)]
-    facts: Facts,
+    #[serde(default, rename = "facts")]
+    metadata: Metadata,
     starts: Option<Vec<usize>>,
 }
 

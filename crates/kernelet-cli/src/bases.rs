@@ -13,7 +13,7 @@ use kernelet::{
 use crate::{
     direct,
     failure::{Failure, Result},
-    fisher_pursuit::{self, BoundFacts, PursuitFlags},
+    fisher_pursuit::{self, BoundReport, PursuitFlags},
     session::Session,
 };
 
@@ -197,7 +197,7 @@ impl Flags {
     }
 
     /// The bound of a machine of fisher-pursuit; stages that are more than its vectors are said aloud.
-    pub fn bound(&self, fit: &Fit, data: &Dataset, session: &Session) -> Result<Option<BoundFacts>> {
+    pub fn bound(&self, fit: &Fit, data: &Dataset, session: &Session) -> Result<Option<BoundReport>> {
         if self.is_pursuit() { self.pursuit.bound(fit, data, session) } else { Ok(None) }
     }
 

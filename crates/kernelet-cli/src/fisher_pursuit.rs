@@ -93,7 +93,7 @@ impl PursuitFlags {
     }
 
     /// The bound, for two classes.
-    pub fn bound(&self, fit: &Fit, data: &Dataset, session: &Session) -> Result<Option<BoundFacts>> {
+    pub fn bound(&self, fit: &Fit, data: &Dataset, session: &Session) -> Result<Option<BoundReport>> {
         if let Some(stages) = self.stages.filter(|&stages| stages > fit.machine.vectors()) {
             session.note(format!("--stages {stages} is above the number of vectors: all were chosen by their first scores"));
         }
@@ -102,7 +102,7 @@ impl PursuitFlags {
         }
         let bound = fisher_bound(&fit.machine, data, DELTA)?;
         let (says_nothing, sentence) = (bound.says_nothing(), bound.sentence());
-        Ok(Some(BoundFacts { error: bound.error, probability: bound.probability, says_nothing, sentence }))
+        Ok(Some(BoundReport { error: bound.error, probability: bound.probability, says_nothing, sentence }))
     }
 
     /// The method.
@@ -126,7 +126,7 @@ impl PursuitFlags {
 
 /// What can be said of the error on new rows.
 #[derive(Serialize)]
-pub struct BoundFacts {
+pub struct BoundReport {
     error: f64,
     probability: f64,
     says_nothing: bool,

@@ -25,7 +25,7 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     if matches!(to, To::C | To::Libsvm) && machine.names.is_some() {
         lost.push("the names of the features; rows must have the columns in the order of training".into());
     }
-    if to == To::Libsvm && machine.facts.c.is_some() {
+    if to == To::Libsvm && machine.metadata.c.is_some() {
         lost.push("how the machine was trained (its C and the like)".into());
     }
     if matches!(to, To::C | To::Onnx | To::Libsvm) {

@@ -3,7 +3,7 @@ use clap::Parser;
 use kernelet::{
     compress::{Path, Refit, StandIn, Task},
     data::Dataset,
-    machine::{Machine, PathFacts, SizeFacts, residual, squared_norm},
+    machine::{Machine, PathMetadata, SizeMetadata, residual, squared_norm},
     watch::{Status, Watch},
 };
 use serde::Serialize;
@@ -81,7 +81,7 @@ pub(crate) fn compress_sizes(
     let Flags { seed, compress } = read(flags, data.is_some())?;
     let work = Work { flags: compress, every, watch };
     let mut small = work.run(seed, machine, data).map_err(|failure| failure.sentence())?;
-    small.machine.facts.path = Some(path_facts(&small, machine.vectors()));
+    small.machine.metadata.path = Some(path_metadata(&small, machine.vectors()));
     Ok(small)
 }
 
@@ -100,14 +100,14 @@ fn read(flags: &[String], rows: bool) -> std::result::Result<Flags, String> {
 }
 
 /// The sizes, to be kept in the model for its report.
-fn path_facts(small: &Smaller, vectors_before: usize) -> PathFacts {
-    let of = |(size, _): &(Size, Machine)| SizeFacts {
+fn path_metadata(small: &Smaller, vectors_before: usize) -> PathMetadata {
+    let of = |(size, _): &(Size, Machine)| SizeMetadata {
         vectors: size.vectors,
         relative_residual: size.relative_residual,
         train_error: size.train_error,
         test_error: None,
     };
-    PathFacts { method: small.method.clone(), vectors_before, levels: small.sizes.iter().map(of).collect() }
+    PathMetadata { method: small.method.clone(), vectors_before, levels: small.sizes.iter().map(of).collect() }
 }
 
 struct Work<'a> {
@@ -128,7 +128,7 @@ impl Work<'_> {
     /// By whatever is best.
     fn best(&self, seed: u64, machine: &Machine, data: Option<&Dataset>) -> Result<Smaller> {
         let start: f64 = squared_norm(&machine.expansion)?.iter().sum();
-        let c = self.flags.c.or(machine.facts.c).unwrap_or_else(|| largest_coefficient(machine).max(f64::MIN_POSITIVE));
+        let c = self.flags.c.or(machine.metadata.c).unwrap_or_else(|| largest_coefficient(machine).max(f64::MIN_POSITIVE));
         let found = self.flags.found(machine, data, Some(c), seed, self.watch)?;
         let mut sizes = vec![];
         // The last of the size that was chosen has seen all rows.

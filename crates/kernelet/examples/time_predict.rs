@@ -16,7 +16,7 @@ use kernelet::{
     evaluate::speed,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Facts, Machine, Predictor, Work},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata, Predictor, Work},
 };
 
 const ROWS: usize = 20_000;
@@ -30,7 +30,7 @@ fn machine(vectors: usize, dim: usize, outputs: usize) -> Machine {
     let coefficients = Coefficients::Dense(numbers(vectors, outputs, 3));
     let expansion = Expansion { kernel, vectors: numbers(vectors, dim, 5).into(), coefficients };
     let (offsets, decision) = (vec![0.0; outputs], Decision::Features);
-    Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, facts: Facts::default() }
+    Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, metadata: Metadata::default() }
 }
 
 fn best(runs: usize, mut work: impl FnMut()) -> f64 {

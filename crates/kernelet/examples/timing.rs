@@ -123,7 +123,7 @@ fn components_of(file: &str, gamma: f64, count: usize) -> Outcome<Value> {
     let clock = Clock::start();
     let fit = learner.learn(&data, &Watch::none())?;
     let seconds = clock.seconds();
-    let variances = fit.machine.facts.features.map(|features| features.variances).unwrap_or_default();
+    let variances = fit.machine.metadata.features.map(|features| features.variances).unwrap_or_default();
     Ok(json!({ "seconds": seconds, "products": fit.report.iterations, "status": fit.report.status.name(), "variances": variances }))
 }
 

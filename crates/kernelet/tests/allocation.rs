@@ -8,7 +8,7 @@ use std::{
 use kernelet::{
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Facts, Machine, Pairwise, Predictor, Work},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor, Work},
 };
 
 /// Counts what the current thread asks for.
@@ -41,7 +41,7 @@ fn machine(kernel: Kernel, coefficients: Coefficients, dim: usize) -> Machine {
     let vectors = Matrix::from_fn(m, dim, |i, j| ((i * 5 + j) as f64).sin());
     let offsets = vec![0.1; coefficients.outputs()];
     let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
-    Machine { expansion, offsets, decision: Decision::Features, scale: None, names: None, calibration: None, facts: Facts::default() }
+    Machine { expansion, offsets, decision: Decision::Features, scale: None, names: None, calibration: None, metadata: Metadata::default() }
 }
 
 #[test]

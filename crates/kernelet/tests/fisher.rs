@@ -101,7 +101,7 @@ fn franc_eq_5_with_the_difference_of_the_means_is_solved() {
     assert_close(&have, &want, 1e-9);
     assert!((dot(&have, &m) - 2.0).abs() < 1e-10);
     let objective: f64 = (0..have.len()).map(|i| have[i] * dot(within.row(i), &have)).sum();
-    assert!((machine.facts.objective.unwrap() - objective).abs() < 1e-9 * objective);
+    assert!((machine.metadata.objective.unwrap() - objective).abs() < 1e-9 * objective);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn wu_eq_49_is_maximised_and_no_other_direction_is_better() {
     let all = Matrix::from_fn(m.len(), m.len(), |i, j| within.at(i, j) + lambda * gram.at(i, j) + f64::from(i == j) * 1e-12);
     let eigenvalue = dot(&solve(&all, &m), &m);
     assert!((best - eigenvalue).abs() < 1e-6 * best, "{best} {eigenvalue}");
-    assert!((machine.facts.objective.unwrap() - 4.0 / best).abs() < 1e-9 / best);
+    assert!((machine.metadata.objective.unwrap() - 4.0 / best).abs() < 1e-9 / best);
     for k in 0..50 {
         let moved: Vec<f64> = a.iter().enumerate().map(|(i, a)| a + 0.01 * ((i * k + k) as f64).sin()).collect();
         assert!(ratio(&moved) <= best * (1.0 + 1e-12));
@@ -148,7 +148,7 @@ fn with_the_linear_kernel_it_is_linear_discriminant_analysis() {
         assert_close(&have, &want, 1e-6);
         let middle: Vec<f64> = means[0].iter().zip(&means[1]).map(|(a, b)| 0.5 * (a + b)).collect();
         assert!((machine.offsets[0] + dot(&want, &middle)).abs() < 1e-6);
-        assert_eq!(machine.facts.rank, (penalty == Penalty::None).then_some(rows.cols()));
+        assert_eq!(machine.metadata.rank, (penalty == Penalty::None).then_some(rows.cols()));
     }
 }
 
@@ -221,8 +221,8 @@ fn without_penalty_directions_without_scatter_are_left_out() {
     let kernel = Kernel::named("polynomial", 0.5, 2, 1.0).unwrap();
     let machine = learn(&Fisher { kernel: kernel.clone(), penalty: Penalty::None, ..Fisher::default() }, &data);
     // Polynomials of degree 2 in two features: 6 monomials, of which the constant does not scatter.
-    assert_eq!(machine.facts.rank, Some(5));
-    assert_eq!(machine.facts.lambda, None);
+    assert_eq!(machine.metadata.rank, Some(5));
+    assert_eq!(machine.metadata.lambda, None);
     // In the coordinates of the eigenvectors of K the scatter is inverted where it is not zero.
     let gram = block::symmetric(&kernel, &data.points);
     let eigen = Eigen::of(&gram).unwrap().truncated(6);

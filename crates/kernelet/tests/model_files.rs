@@ -12,7 +12,7 @@ use kernelet::{
     data::{Csr, Label, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Facts, Machine, Pairwise, Posterior},
+    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Machine, Metadata, Pairwise, Posterior},
     model::{self, libsvm, range::Range},
 };
 
@@ -109,7 +109,7 @@ fn machines_read_from_libsvm_are_written_as_the_same_text() {
 #[test]
 fn golden_files_hold_what_their_names_say() {
     let load = |name: &str| model::load(folder().join(name).with_extension("model")).unwrap();
-    let learner = |name: &str| load(name).facts.learner.unwrap();
+    let learner = |name: &str| load(name).metadata.learner.unwrap();
     assert_eq!([learner("c_svc-rbf"), learner("nu_svc-rbf-probability")], ["svc", "nu-svc"]);
     assert_eq!([learner("one_class-rbf"), learner("epsilon_svr-linear"), learner("nu_svr-sigmoid")], ["one-class", "svr", "nu-svr"]);
     let three = load("c_svc-polynomial-3class-probability");
@@ -136,12 +136,12 @@ fn sparse_machine() -> Machine {
         scale: Some(Scale { shift: Some(vec![0.1, 0.2, 0.3, 0.4, 0.5]), factor: vec![1.0, 2.0, 0.0, 0.3, 1e3] }),
         names: Some(["a", "b", "größe", "d \"quoted\"", ""].map(String::from).to_vec()),
         calibration: Some(Calibration::Sigmoid { a: vec![-1.1, -1.2, -1.3], b: vec![0.1, 0.2, 0.3] }),
-        facts: Facts {
+        metadata: Metadata {
             learner: Some("svc".into()),
             c: Some(0.1),
             class_weights: Some(vec![1.0, 2.0, 0.3]),
             rows: Some(50),
-            ..Facts::default()
+            ..Metadata::default()
         },
     }
 }
@@ -159,7 +159,7 @@ fn dense_machine() -> Machine {
         scale: None,
         names: None,
         calibration: None,
-        facts: Facts { learner: Some("ridge".into()), lambda: Some(0.01), ..Facts::default() },
+        metadata: Metadata { learner: Some("ridge".into()), lambda: Some(0.01), ..Metadata::default() },
     }
 }
 
@@ -167,7 +167,7 @@ fn dense_machine() -> Machine {
 fn codes_machine() -> Machine {
     let labels = ["a", "b", "c"].map(Label::new).to_vec();
     let decision = Decision::Codes { labels, words: vec![vec![1, 1], vec![1, -1], vec![-1, 1]] };
-    Machine { decision, facts: Facts { learner: Some("svc".into()), ..Facts::default() }, ..dense_machine() }
+    Machine { decision, metadata: Metadata { learner: Some("svc".into()), ..Metadata::default() }, ..dense_machine() }
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn ours() -> Vec<(&'static str, Machine)> {
             scale: None,
             names: None,
             calibration: None,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         }
     };
     let sign = Decision::Sign { negative: Label::new("-1"), positive: Label::new("1") };

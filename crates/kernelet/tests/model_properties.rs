@@ -9,7 +9,7 @@ use kernelet::{
     data::{Csr, Label, Points, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
     model::{self, libsvm, native, range::Range},
 };
 use proptest::{collection::vec, prelude::*, sample::Index};
@@ -77,7 +77,7 @@ fn machine() -> impl Strategy<Value = Machine> {
                 scale: scale.map(|(shift, factor)| Scale { shift, factor }),
                 names,
                 calibration: probable.then_some(calibration),
-                facts: Facts { c: probable.then_some(extra[2]), learner: probable.then(|| "nu-svc".into()), ..Facts::default() },
+                metadata: Metadata { c: probable.then_some(extra[2]), learner: probable.then(|| "nu-svc".into()), ..Metadata::default() },
             }
         })
     })

@@ -34,7 +34,7 @@ fn learn(pca: &Pca, data: &Dataset) -> Fit {
 }
 
 fn variances(fit: &Fit) -> &[f64] {
-    &fit.machine.facts.features.as_ref().unwrap().variances
+    &fit.machine.metadata.features.as_ref().unwrap().variances
 }
 
 #[test]
@@ -108,7 +108,8 @@ fn few_components_of_many_rows_agree_with_the_whole_decomposition() {
         // The sign is the same too.
         assert!((0..620).all(|i| (one.at(i, k) - other.at(i, k)).abs() < 1e-6));
     }
-    let explained: Vec<f64> = [&few, &all].map(|fit| fit.machine.facts.features.as_ref().unwrap().explained().iter().sum::<f64>()).to_vec();
+    let explained: Vec<f64> =
+        [&few, &all].map(|fit| fit.machine.metadata.features.as_ref().unwrap().explained().iter().sum::<f64>()).to_vec();
     assert!(explained[0] < explained[1] && explained[1] <= 1.0 + 1e-12);
 }
 
@@ -118,14 +119,14 @@ fn a_part_of_the_variance_asks_for_as_many_components_as_have_it() {
         let data = Generator::Banana.make(rows, 1);
         let pca = Pca { kernel: Kernel::gaussian(0.5), components: Components::Explained(part), ..Pca::default() };
         let fit = learn(&pca, &data);
-        let explained = fit.machine.facts.features.as_ref().unwrap().explained();
+        let explained = fit.machine.metadata.features.as_ref().unwrap().explained();
         let sum: f64 = explained.iter().sum();
         assert!(sum >= part * (1.0 - 1e-9), "{sum}");
         if part < 1.0 {
             assert!(sum - explained.last().unwrap() < part);
         }
         assert_eq!(fit.report.status, Status::Converged);
-        assert!((fit.report.objective - (1.0 - sum) * fit.machine.facts.features.as_ref().unwrap().total_variance).abs() < 1e-10);
+        assert!((fit.report.objective - (1.0 - sum) * fit.machine.metadata.features.as_ref().unwrap().total_variance).abs() < 1e-10);
     }
 }
 
@@ -136,7 +137,7 @@ fn more_components_than_there_are_is_capped() {
         let data = Generator::Banana.make(rows, 1);
         let fit = learn(&Pca { kernel: linear.clone(), components: Components::Count(7), ..Pca::default() }, &data);
         assert_eq!((fit.report.status, fit.machine.outputs()), (Status::Capped, 2));
-        assert!(fit.machine.facts.features.unwrap().explained().iter().sum::<f64>() > 1.0 - 1e-10);
+        assert!(fit.machine.metadata.features.unwrap().explained().iter().sum::<f64>() > 1.0 - 1e-10);
     }
     let data = Generator::Banana.make(5, 1);
     let fit = learn(&Pca { components: Components::Count(usize::MAX), ..Pca::default() }, &data);

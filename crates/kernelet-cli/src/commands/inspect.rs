@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernelet::{
     data::{Label, Scale},
-    machine::{Facts, Machine},
+    machine::{Machine, Metadata},
     model::{Kind, native},
 };
 use serde::Serialize;
@@ -70,7 +70,8 @@ struct Inspected {
     probabilities: bool,
     calibration: Option<&'static str>,
     names: Option<Vec<String>>,
-    facts: Facts,
+    #[serde(rename = "facts")]
+    metadata: Metadata,
     source: &'static str,
 }
 
@@ -98,28 +99,33 @@ impl Inspected {
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             names: machine.names,
-            facts: machine.facts,
+            metadata: machine.metadata,
             source: kind.name(),
         })
     }
 
     /// What is known of the training, in one line.
-    fn facts_text(&self) -> Option<String> {
-        let facts = &self.facts;
-        let mut parts: Vec<String> = facts.learner.iter().cloned().collect();
-        let numbers =
-            [("c", facts.c), ("nu", facts.nu), ("epsilon", facts.epsilon), ("lambda", facts.lambda), ("objective", facts.objective)];
+    fn metadata_text(&self) -> Option<String> {
+        let metadata = &self.metadata;
+        let mut parts: Vec<String> = metadata.learner.iter().cloned().collect();
+        let numbers = [
+            ("c", metadata.c),
+            ("nu", metadata.nu),
+            ("epsilon", metadata.epsilon),
+            ("lambda", metadata.lambda),
+            ("objective", metadata.objective),
+        ];
         parts.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
-        parts.extend(facts.penalty.as_ref().map(|penalty| format!("penalty {penalty}")));
-        parts.extend(facts.bias.as_ref().map(|bias| format!("bias {bias}")));
-        parts.extend(facts.basis.as_ref().map(|basis| format!("basis by {}", basis.method)));
-        parts.extend(facts.rank.map(|rank| format!("rank {rank}")));
-        parts.extend(facts.features.as_ref().map(|features| {
+        parts.extend(metadata.penalty.as_ref().map(|penalty| format!("penalty {penalty}")));
+        parts.extend(metadata.bias.as_ref().map(|bias| format!("bias {bias}")));
+        parts.extend(metadata.basis.as_ref().map(|basis| format!("basis by {}", basis.method)));
+        parts.extend(metadata.rank.map(|rank| format!("rank {rank}")));
+        parts.extend(metadata.features.as_ref().map(|features| {
             let whitened = if features.whitened { ", whitened" } else { "" };
             format!("{} of the variance{whitened}", percent(features.explained().iter().sum()))
         }));
-        parts.extend(facts.rows.map(|rows| counted(rows, "row")));
-        parts.extend(facts.class_weights.as_ref().map(|weights| {
+        parts.extend(metadata.rows.map(|rows| counted(rows, "row")));
+        parts.extend(metadata.class_weights.as_ref().map(|weights| {
             let weights: Vec<String> = weights.iter().map(|&weight| figure(weight)).collect();
             format!("class weights {}", weights.join(" "))
         }));
@@ -151,7 +157,7 @@ impl Answer for Inspected {
         pairs.push(("scaling", self.scale.unwrap_or("none").into()));
         pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
-        pairs.extend(self.facts_text().map(|facts| ("trained", facts)));
+        pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.push(("file", self.source.into()));
         lines(&pairs)
     }

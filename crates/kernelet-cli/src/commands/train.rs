@@ -10,7 +10,7 @@ use kernelet::{
     evaluate::Candidate,
     kernel::Kernel,
     learn::{Calibrated, Fisher, Fit, HowToScale, Learner, Scaled, Shape},
-    machine::{Calibration, Decision, FeatureFacts, Prediction},
+    machine::{Calibration, Decision, FeatureMetadata, Prediction},
     model,
     watch::Status,
 };
@@ -210,10 +210,10 @@ impl Train {
             learner: self.learner.name,
             kernel: machine.expansion.kernel.name(),
             gamma: machine.expansion.kernel.gamma(),
-            c: machine.facts.c,
-            nu: machine.facts.nu,
-            epsilon: machine.facts.epsilon,
-            lambda: machine.facts.lambda,
+            c: machine.metadata.c,
+            nu: machine.metadata.nu,
+            epsilon: machine.metadata.epsilon,
+            lambda: machine.metadata.lambda,
             rows: data.len(),
             dim: data.dim(),
             classes: machine.decision.labels().iter().map(Label::to_string).collect(),
@@ -230,12 +230,12 @@ impl Train {
             tried: self.tune.then_some(tried),
             path: None,
             cost: self.learner.cost(&self.settings).map(|cost| cost.name),
-            penalty: machine.facts.penalty.clone(),
-            bias: machine.facts.bias.clone(),
-            rank: machine.facts.rank,
-            components: machine.facts.features.as_ref().map(|features| features.variances.len()),
-            explained: machine.facts.features.as_ref().map(FeatureFacts::explained),
-            basis: machine.facts.basis.as_ref().map(Spanned::new),
+            penalty: machine.metadata.penalty.clone(),
+            bias: machine.metadata.bias.clone(),
+            rank: machine.metadata.rank,
+            components: machine.metadata.features.as_ref().map(|features| features.variances.len()),
+            explained: machine.metadata.features.as_ref().map(FeatureMetadata::explained),
+            basis: machine.metadata.basis.as_ref().map(Spanned::new),
             bound: None,
         }
     }
@@ -289,17 +289,17 @@ fn size_on_the_way(fit: &Fit, data: &Dataset) -> Result<Value> {
 }
 
 fn say_how_it_ended(fit: &Fit, session: &Session) {
-    if let Some(rank) = fit.machine.facts.rank {
+    if let Some(rank) = fit.machine.metadata.rank {
         let directions = counted(rank, "direction");
         session.note(format!("{directions} have more than {:.0e} of the largest scatter; all others are left out", Fisher::NO_SCATTER));
     }
-    if let Some(basis) = fit.machine.facts.basis.as_ref().filter(|basis| basis.capped && basis.asked < usize::MAX) {
+    if let Some(basis) = fit.machine.metadata.basis.as_ref().filter(|basis| basis.capped && basis.asked < usize::MAX) {
         let (asked, found) = (count(basis.asked), counted(fit.machine.vectors(), "vector"));
         session.note(format!("{asked} vectors were asked for, but the rows span no more; the machine has {found}"));
     }
     match fit.report.status {
         Status::Converged => {}
-        Status::Capped if fit.machine.facts.basis.is_some() => {}
+        Status::Capped if fit.machine.metadata.basis.is_some() => {}
         Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
         Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
         _ => session.note("the limit of iterations came first; more of them may give a better machine"),

@@ -1,13 +1,13 @@
 //! What `kernelet train` says in the end.
 use kernelet::{
-    machine::{BasisFacts, SizeLoss},
+    machine::{BasisMetadata, SizeLoss},
     watch::Status,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    fisher_pursuit::BoundFacts,
+    fisher_pursuit::BoundReport,
     layout::{count, counted, figure, lines, list, percent, seconds, table},
     session::Answer,
 };
@@ -60,7 +60,7 @@ pub(super) struct Trained {
     #[serde(flatten)]
     pub(super) basis: Option<Spanned>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) bound: Option<BoundFacts>,
+    pub(super) bound: Option<BoundReport>,
 }
 
 /// The basis of a machine that was trained on one.
@@ -86,15 +86,15 @@ pub(super) struct BasisError {
 }
 
 impl Spanned {
-    pub(super) fn new(facts: &BasisFacts) -> Self {
+    pub(super) fn new(metadata: &BasisMetadata) -> Self {
         Spanned {
-            method: facts.method.clone(),
-            capped: facts.capped,
-            basis_error: BasisError { largest: facts.largest_error, mean: facts.mean_error },
-            shrunk: facts.shrunk.clone(),
-            evaluations_of_the_paper: facts.evaluations_of_the_paper,
-            variant: facts.variant.clone(),
-            sizes: facts.sizes.clone(),
+            method: metadata.method.clone(),
+            capped: metadata.capped,
+            basis_error: BasisError { largest: metadata.largest_error, mean: metadata.mean_error },
+            shrunk: metadata.shrunk.clone(),
+            evaluations_of_the_paper: metadata.evaluations_of_the_paper,
+            variant: metadata.variant.clone(),
+            sizes: metadata.sizes.clone(),
         }
     }
 }

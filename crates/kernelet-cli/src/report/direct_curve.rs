@@ -2,7 +2,7 @@
 use kernelet::{
     data::{Dataset, Target},
     learn::{ClassWeights, HowToScale, Learner, Scaled},
-    machine::{Decision, Facts, Machine},
+    machine::{Decision, Machine, Metadata},
 };
 
 use crate::{
@@ -17,7 +17,7 @@ use super::curves::{Material, Step};
 
 /// The direct method that learns what the machine learned, where there is one.
 pub fn method_for(machine: &Machine) -> Option<&'static str> {
-    let of_learner = machine.facts.learner.as_deref().and_then(direct::method_of);
+    let of_learner = machine.metadata.learner.as_deref().and_then(direct::method_of);
     of_learner.or(match machine.decision {
         Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. } | Decision::Codes { .. } => Some("margin"),
         Decision::Novelty => Some("one-class"),
@@ -42,7 +42,7 @@ pub fn steps(method: &'static str, material: &Material, session: &Session) -> Re
         let what = if ["ridge", "svr"].contains(&method) { "numbers to predict" } else { "class labels" };
         return Err(Failure::usage(format!("{method} trains on rows with {what}; give them with --data")));
     };
-    let mut settings = settings(&material.machine.facts, &material.machine.decision, session.seed);
+    let mut settings = settings(&material.machine.metadata, &material.machine.decision, session.seed);
     let mut note = None;
     if settings.c.is_none() && ["margin", "svr", "logistic"].contains(&method) {
         let largest = largest_coefficient(material.machine);
@@ -81,15 +81,15 @@ fn sizes(material: &Material, data: &Dataset, fewest: usize) -> Vec<usize> {
 }
 
 /// The settings that the full machine was trained with, as far as they are known.
-fn settings(facts: &Facts, decision: &Decision, seed: u64) -> Settings {
-    let weights = facts.class_weights.as_ref().filter(|weights| weights.iter().any(|weight| *weight != 1.0));
+fn settings(metadata: &Metadata, decision: &Decision, seed: u64) -> Settings {
+    let weights = metadata.class_weights.as_ref().filter(|weights| weights.iter().any(|weight| *weight != 1.0));
     let class_weight = weights.map(|weights| ClassWeights::Given(decision.labels().into_iter().zip(weights.iter().copied()).collect()));
-    let components = facts.features.as_ref().map(|features| features.variances.len());
+    let components = metadata.features.as_ref().map(|features| features.variances.len());
     let known = Settings {
-        c: facts.c,
-        nu: facts.nu,
-        epsilon: facts.epsilon,
-        lambda: facts.lambda,
+        c: metadata.c,
+        nu: metadata.nu,
+        epsilon: metadata.epsilon,
+        lambda: metadata.lambda,
         class_weight,
         components,
         ..Settings::default()

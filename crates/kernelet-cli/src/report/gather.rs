@@ -211,7 +211,7 @@ fn of_full(machine: &Machine, level: Level) -> Full {
     let kernel = &machine.expansion.kernel;
     let gamma = kernel.gamma().map_or(String::new(), |gamma| format!(", gamma {}", figure(gamma)));
     Full {
-        learner: machine.facts.learner.clone(),
+        learner: machine.metadata.learner.clone(),
         kernel: format!("{}{gamma}", kernel.name()),
         dim: machine.dim(),
         outputs: machine.outputs(),

@@ -5,8 +5,8 @@ use super::figures::{Chosen, Figures, Level, Method};
 
 /// The curves that the model keeps; none where it keeps none.
 pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
-    if let Some(path) = machine.facts.path.as_ref().filter(|path| !path.levels.is_empty()) {
-        let level = |size: &kernelet::machine::SizeFacts| Level {
+    if let Some(path) = machine.metadata.path.as_ref().filter(|path| !path.levels.is_empty()) {
+        let level = |size: &kernelet::machine::SizeMetadata| Level {
             vectors: size.vectors,
             residual: size.relative_residual,
             error: size.test_error.or(size.train_error),
@@ -21,7 +21,7 @@ pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
             ..Method::default()
         }]);
     }
-    let basis = machine.facts.basis.as_ref().filter(|basis| !basis.sizes.is_empty())?;
+    let basis = machine.metadata.basis.as_ref().filter(|basis| !basis.sizes.is_empty())?;
     let level = |size: &kernelet::machine::SizeLoss| Level { vectors: size.vectors, error: Some(size.loss), ..Level::default() };
     let about = "errors are those of cross-validation".into();
     Some(vec![Method { name: basis.method.clone(), about, levels: basis.sizes.iter().map(level).collect(), ..Method::default() }])
@@ -29,7 +29,7 @@ pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
 
 /// The vectors of the machine that was made smaller, as far as they are known.
 pub fn vectors_before(machine: &Machine) -> usize {
-    machine.facts.path.as_ref().map_or(machine.vectors(), |path| path.vectors_before)
+    machine.metadata.path.as_ref().map_or(machine.vectors(), |path| path.vectors_before)
 }
 
 /// Puts what was measured of the machine itself beside the figures of its size.

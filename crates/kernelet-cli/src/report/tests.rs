@@ -2,7 +2,7 @@ use kernelet::{
     data::{Classes, Csr, Generator, Label, digits_split},
     kernel::Kernel,
     learn::{Learner, Ridge, Svc},
-    machine::{Coefficients, Expansion, Facts, PathFacts, SizeFacts},
+    machine::{Coefficients, Expansion, Metadata, PathMetadata, SizeMetadata},
     watch::Watch,
 };
 
@@ -133,7 +133,7 @@ fn ten_thousand_features_and_two_hundred_classes_are_a_readable_page() {
         scale: None,
         names: None,
         calibration: None,
-        facts: Facts::default(),
+        metadata: Metadata::default(),
     };
     let curves = curves_of(&["pursuit"], &machine, Some(&data), 128);
     let figures = gather(request(&machine, Some(&data), None), &curves, &session()).unwrap();
@@ -147,9 +147,10 @@ fn ten_thousand_features_and_two_hundred_classes_are_a_readable_page() {
 fn a_model_that_keeps_its_path_shows_it_without_data() {
     let mut machine = svc(&Generator::Banana.make(100, 1), 1.0);
     assert!(gather_recorded(request(&machine, None, None)).unwrap().is_none());
-    let size = |vectors, residual| SizeFacts { vectors, relative_residual: Some(residual), train_error: Some(0.1), test_error: Some(0.2) };
+    let size =
+        |vectors, residual| SizeMetadata { vectors, relative_residual: Some(residual), train_error: Some(0.1), test_error: Some(0.2) };
     let levels = vec![size(1, 0.9), size(machine.vectors(), 0.1)];
-    machine.facts.path = Some(PathFacts { method: "pursuit".into(), vectors_before: 500, levels });
+    machine.metadata.path = Some(PathMetadata { method: "pursuit".into(), vectors_before: 500, levels });
     let figures = gather_recorded(request(&machine, None, None)).unwrap().unwrap();
     assert_eq!((figures.full.level.vectors, figures.chosen.level), (500, 1));
     let own = &figures.methods[0].levels[1];

@@ -85,13 +85,13 @@ fn sizes_that_a_model_remembers_are_shown_without_data() {
     let (data, model, html) = (folder.file("train.svm", two_classes(60)), folder.path("m"), folder.path("r.html"));
     let pursuit = ["--learner", "fisher", "--method", "fisher-pursuit", "--vectors", "6", "--every", "2", "--folds", "3"];
     run(&[&["train", &data, "-o", &model][..], &pursuit].concat()).succeeded();
-    let facts = run(&["inspect", &model, "--json"]).json()["facts"]["basis"]["sizes"].clone();
+    let metadata = run(&["inspect", &model, "--json"]).json()["facts"]["basis"]["sizes"].clone();
     let json = run(&["report", &model, "-o", &html, "--json"]).json();
     let path = json["methods"][0]["path"].as_array().unwrap();
-    assert_eq!(path.len(), facts.as_array().unwrap().len());
+    assert_eq!(path.len(), metadata.as_array().unwrap().len());
     assert!(
         path.iter()
-            .zip(facts.as_array().unwrap())
+            .zip(metadata.as_array().unwrap())
             .all(|(shown, fact)| shown["error"] == fact["loss"] && shown["vectors"] == fact["vectors"])
     );
     assert!(figures(&html)["notes"][0].as_str().unwrap().contains("those that the model keeps"));

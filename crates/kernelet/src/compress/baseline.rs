@@ -21,7 +21,7 @@ use crate::{
     basis::{BasisBudget, RandomBasis},
     data::Dataset,
     learn::{Fit, Learner, Multiclass, OnBasis, Report, Rvm, Shrink, Svc},
-    machine::{Facts, Machine, residual},
+    machine::{Machine, Metadata, residual},
     watch::Watch,
 };
 
@@ -138,8 +138,9 @@ impl BaselineLearner {
 
     /// The machine without what a relevance vector machine alone can tell: its probabilities.
     fn as_svc(&self, fit: Fit) -> Fit {
-        let facts = Facts { learner: Some(self.svc.name().into()), c: Some(self.svc.c), rows: fit.machine.facts.rows, ..Facts::default() };
-        Fit { machine: Machine { calibration: None, facts, ..fit.machine }, ..fit }
+        let metadata =
+            Metadata { learner: Some(self.svc.name().into()), c: Some(self.svc.c), rows: fit.machine.metadata.rows, ..Metadata::default() };
+        Fit { machine: Machine { calibration: None, metadata, ..fit.machine }, ..fit }
     }
 
     /// The construction that is nearest to the full machine in feature space [Wu2006 (4)]. Those that a kernel does not allow are left out.
@@ -194,7 +195,7 @@ mod tests {
             assert!(fit.machine.vectors() == 12 || baseline == Baseline::RvmMargin, "{}", baseline.name());
             let error = fit.machine.score(&two).unwrap().loss();
             assert!(error < 0.25, "{} {error}", baseline.name());
-            assert_eq!((fit.machine.facts.learner.as_deref(), fit.machine.facts.c), (Some("svc"), Some(10.0)));
+            assert_eq!((fit.machine.metadata.learner.as_deref(), fit.machine.metadata.c), (Some("svc"), Some(10.0)));
             learner.svc.kernel = Kernel::gaussian(0.05);
             let error = learner.learn(&three, &Watch::none()).unwrap().machine.score(&three).unwrap().loss();
             assert!(error < 0.25, "{} {error}", baseline.name());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use crate::{
     data::Points,
     linalg::{Factor, Matrix},
-    machine::{Coefficients, Expansion, Facts, Machine},
+    machine::{Coefficients, Expansion, Machine, Metadata},
     watch::Status,
 };
 
@@ -209,6 +209,6 @@ fn template(machine: &Machine) -> Machine {
     let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.outputs()));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
     // The vectors of a basis are gone.
-    let facts = Facts { basis: None, ..machine.facts.clone() };
-    Machine { expansion, calibration: None, facts, ..machine.clone() }
+    let metadata = Metadata { basis: None, ..machine.metadata.clone() };
+    Machine { expansion, calibration: None, metadata, ..machine.clone() }
 }

@@ -140,10 +140,10 @@ pub(super) fn known_classes(labels: &[Label], data: &Dataset) -> Result<Vec<usiz
 fn machines_on(coordinates: &Matrix, task: &Task, classes: &[usize], c: Option<f64>, watch: &Watch) -> Result<Vec<OutputMachine>> {
     let (machine, Some(data)) = (task.machine, task.data) else { return Err(missing("margin", "rows with their classes")) };
     let c = c
-        .or(machine.facts.c)
+        .or(machine.metadata.c)
         .ok_or_else(|| Error::parameter("c", "unknown", "given: the model does not say with which cost it was trained"))?;
     crate::error::require_positive("c", c)?;
-    let weights = machine.facts.class_weights.clone().unwrap_or_else(|| vec![1.0; machine.decision.labels().len()]);
+    let weights = machine.metadata.class_weights.clone().unwrap_or_else(|| vec![1.0; machine.decision.labels().len()]);
     let cost = |(i, &class): (usize, &usize)| c * weights.get(class).copied().unwrap_or(1.0) * data.weight(i);
     let costs: Vec<f64> = classes.iter().enumerate().map(cost).collect();
     let sides = Sides { decision: &machine.decision, classes, costs: &costs };
@@ -259,7 +259,7 @@ mod tests {
         );
         assert!(say(Refit::Outputs, &none).contains("outputs needs rows"));
         let mut unknown = machine.clone();
-        unknown.facts.c = None;
+        unknown.metadata.c = None;
         let task = Task { machine: &unknown, data: Some(&data), candidates: None };
         assert!(say(Refit::Margin, &task).contains("c is unknown"));
         for refit in Refit::ALL {

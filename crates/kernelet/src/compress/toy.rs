@@ -4,7 +4,7 @@ use crate::{
     draw::Draw,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
 };
 
 /// A machine with `n` random vectors of three features.
@@ -19,7 +19,7 @@ pub(crate) fn machine(kernel: Kernel, n: usize, outputs: usize) -> Machine {
     };
     let offsets = (0..outputs).map(|k| 0.1 * k as f64 - 0.2).collect();
     let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
-    Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, facts: Facts::default() }
+    Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, metadata: Metadata::default() }
 }
 
 /// Random rows of three features.

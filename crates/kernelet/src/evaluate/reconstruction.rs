@@ -35,8 +35,8 @@ pub fn reconstruction(machine: &Machine, points: &Points) -> Result<Reconstructi
         let instead = "measure a machine that `pca` trained on rows of equal weight and that still has all of them".into();
         Err(Error::Unsupported { method: "reconstruction", with: with.into(), instead })
     };
-    let Some(features) = &machine.facts.features else { return no("a machine that is not of kernel PCA") };
-    if features.weighted || machine.facts.rows != Some(machine.vectors()) || features.variances.len() != machine.outputs() {
+    let Some(features) = &machine.metadata.features else { return no("a machine that is not of kernel PCA") };
+    if features.weighted || machine.metadata.rows != Some(machine.vectors()) || features.variances.len() != machine.outputs() {
         return no("a machine whose vectors are not its training rows");
     }
     if matches!(machine.expansion.kernel, Kernel::Precomputed(_)) {

@@ -19,7 +19,7 @@ use crate::{
     data::{Dataset, check_classes},
     error::require_positive,
     kernel::Kernel,
-    machine::{Calibration, Decision, Facts, NormalClasses},
+    machine::{Calibration, Decision, Metadata, NormalClasses},
     watch::{Status, Watch},
 };
 
@@ -109,7 +109,7 @@ impl Learner for Logistic {
         watch.evaluated(basis.evaluations);
         let found = self.learn_in_frame(&rows, &basis, watch)?;
         let mut fit = fit(&basis, found, &rows)?;
-        fit.machine.facts.rows = Some(data.len());
+        fit.machine.metadata.rows = Some(data.len());
         fit.report.evaluations += basis.evaluations;
         fit.machine.check()?;
         Ok(fit)
@@ -147,11 +147,11 @@ impl FrameLearner for Logistic {
         let status = if watch.cancelled() { Status::Cancelled } else { Status::Converged };
         Ok(InFrame {
             calibration: Some(rows.calibration()),
-            facts: Facts {
+            metadata: Metadata {
                 learner: Some(self.name().into()),
                 c: Some(self.c),
                 class_weights: (self.class_weights != ClassWeights::Equal).then(|| rows.weights.clone()),
-                ..Facts::default()
+                ..Metadata::default()
             },
             report: Report { objective: solution.value, dual_objective: None, iterations: 1, status, evaluations: 0 },
             decision: rows.decision,

@@ -15,7 +15,7 @@ use crate::{
     data::Dataset,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Decision, Facts, Machine},
+    machine::{Decision, Machine, Metadata},
     watch::Watch,
 };
 
@@ -57,8 +57,8 @@ impl Learner for NadarayaWatson {
             Matrix::from_fn(rows.len(), q + 1, |j, k| data.weight(rows[j]) * if k < q { targets.at(rows[j], k) } else { 1.0 });
         let mean = |k: usize| coefficients.iter().map(|row| row[k] / total).sum::<f64>();
         let offsets: Vec<f64> = (0..=q).map(|k| FAR * mean(k)).collect();
-        let facts = Facts { learner: Some(self.name().into()), rows: Some(data.len()), ..Facts::default() };
-        let machine = Machine { offsets, decision: Decision::Ratio, facts, ..windows(&self.kernel, data, &rows, coefficients) };
+        let metadata = Metadata { learner: Some(self.name().into()), rows: Some(data.len()), ..Metadata::default() };
+        let machine = Machine { offsets, decision: Decision::Ratio, metadata, ..windows(&self.kernel, data, &rows, coefficients) };
         machine.check().map_err(|_| Error::data("the weighted targets are too large; scale them"))?;
         Ok(at_once(machine))
     }

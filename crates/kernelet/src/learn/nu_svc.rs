@@ -18,7 +18,7 @@ use crate::{
     data::{Dataset, check_classes},
     error::{require_positive, require_share},
     kernel::Kernel,
-    machine::Facts,
+    machine::Metadata,
     watch::{Status, Watch},
 };
 
@@ -82,8 +82,8 @@ impl Learner for NuSvc {
         let solved = plan.solve_all(&settings, watch, |place, rows, settings, watch| {
             self.solve(&plan.problems[place], &weight, rows, settings, watch)
         })?;
-        let facts = Facts { learner: Some(self.name().into()), nu: Some(self.nu), ..Facts::default() };
-        Ok(plan.fit(&solved, facts, watch.evaluations() - before))
+        let metadata = Metadata { learner: Some(self.name().into()), nu: Some(self.nu), ..Metadata::default() };
+        Ok(plan.fit(&solved, metadata, watch.evaluations() - before))
     }
 }
 

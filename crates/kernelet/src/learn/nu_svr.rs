@@ -3,7 +3,7 @@
 //! Minimise `1/2 |w|^2 + C sum_i weight_i (nu epsilon + max(0, |y_i - w.Phi(x_i) - b| - epsilon))` over w, b and epsilon, solved in its
 //! dual `min 1/2 b'Kb - y'b`, where b is the sum of a positive and a negative part, both within `C weight_i` and both with the
 //! sum `C nu sum_i weight_i / 2` in size. At most a part nu of the rows lies outside the tube, at least a part nu
-//! become vectors. C and nu are LIBSVM's. The epsilon found is in the machine's facts. Memory: the cache limit and O(n d).
+//! become vectors. C and nu are LIBSVM's. The epsilon found is in the machine's metadata. Memory: the cache limit and O(n d).
 use super::{
     Fit, Learner,
     smo::{Held, Parts, Problem, Settings},
@@ -14,7 +14,7 @@ use crate::{
     data::Dataset,
     error::{require_positive, require_share},
     kernel::Kernel,
-    machine::{Decision, Facts},
+    machine::{Decision, Metadata},
     watch::Watch,
 };
 
@@ -87,8 +87,8 @@ impl Learner for NuSvr {
         }
         let report = support::report(&solved, watch.evaluations() - before);
         let epsilon = if solved.len() == 1 { Some(solved[0].solution.spread) } else { None };
-        let facts = Facts { learner: Some(self.name().into()), c: Some(self.c), nu: Some(self.nu), epsilon, ..Facts::default() };
-        Ok(support::fit(&source, data, &rows, &solved, Decision::Values, facts, report))
+        let metadata = Metadata { learner: Some(self.name().into()), c: Some(self.c), nu: Some(self.nu), epsilon, ..Metadata::default() };
+        Ok(support::fit(&source, data, &rows, &solved, Decision::Values, metadata, report))
     }
 }
 
@@ -123,7 +123,7 @@ mod tests {
     fn the_tube_is_the_one_of_its_own_epsilon() {
         let data = Generator::Sinc.make(200, 1);
         let fit = NuSvr { nu: 0.3, tolerance: 1e-6, ..NuSvr::default() }.learn(&data, &Watch::none()).unwrap();
-        let epsilon = fit.machine.facts.epsilon.unwrap();
+        let epsilon = fit.machine.metadata.epsilon.unwrap();
         let plain = Svr { epsilon, tolerance: 1e-6, ..Svr::default() }.learn(&data, &Watch::none()).unwrap();
         let outputs = |fit: &Fit| fit.machine.outputs_for(&data.points).unwrap().col(0);
         for (a, b) in outputs(&fit).iter().zip(outputs(&plain)) {
@@ -143,7 +143,7 @@ mod tests {
             let data = Dataset { target: Target::Values(Matrix::column(vec![3.0; rows])), ..data };
             let fit = NuSvr::default().learn(&data, &Watch::none()).unwrap();
             assert_eq!((fit.machine.vectors(), fit.report.status), (0, Status::Converged));
-            assert_eq!((fit.machine.offsets[0], fit.machine.facts.epsilon), (3.0, Some(0.0)));
+            assert_eq!((fit.machine.offsets[0], fit.machine.metadata.epsilon), (3.0, Some(0.0)));
         }
     }
 }

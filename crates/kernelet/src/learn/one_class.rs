@@ -14,7 +14,7 @@ use crate::{
     data::Dataset,
     error::{require_positive, require_share},
     kernel::Kernel,
-    machine::{Decision, Facts, Machine},
+    machine::{Decision, Machine, Metadata},
     watch::Watch,
 };
 
@@ -95,8 +95,8 @@ impl OneClass {
         let primal = 0.5 * solution.squared_norm(&problem) + loss + solution.offset * sum;
         let solved = [Solved { solution, primal }];
         let report = support::report(&solved, watch.evaluations() - before);
-        let facts = Facts { learner: Some(self.name().into()), nu: Some(self.nu), ..Facts::default() };
-        Ok(support::fit(&source, data, &rows, &solved, Decision::Novelty, facts, report))
+        let metadata = Metadata { learner: Some(self.name().into()), nu: Some(self.nu), ..Metadata::default() };
+        Ok(support::fit(&source, data, &rows, &solved, Decision::Novelty, metadata, report))
     }
 }
 

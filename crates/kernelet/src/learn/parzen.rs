@@ -14,7 +14,7 @@ use crate::{
     data::{Classes, Dataset, check_classes},
     kernel::{Argument, Kernel},
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata},
     watch::{Status, Watch},
 };
 
@@ -60,8 +60,9 @@ impl Learner for Parzen {
             calibration: Some(Calibration::Shares),
             ..windows(&self.kernel, data, &rows, coefficients)
         };
-        let facts = Facts { learner: Some(self.name().into()), class_weights: weighted, rows: Some(data.len()), ..Facts::default() };
-        Ok(at_once(Machine { facts, ..machine }))
+        let metadata =
+            Metadata { learner: Some(self.name().into()), class_weights: weighted, rows: Some(data.len()), ..Metadata::default() };
+        Ok(at_once(Machine { metadata, ..machine }))
     }
 }
 
@@ -87,7 +88,7 @@ pub(super) fn windows(kernel: &Kernel, data: &Dataset, rows: &[usize], coefficie
         scale: None,
         names: data.names.clone(),
         calibration: None,
-        facts: Facts::default(),
+        metadata: Metadata::default(),
     }
 }
 

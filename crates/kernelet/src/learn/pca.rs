@@ -24,7 +24,7 @@ use crate::{
     error::require_positive,
     kernel::Kernel,
     linalg::{Eigen, Largest, Matrix, dot, rows_times},
-    machine::{Coefficients, Decision, Expansion, Facts, FeatureFacts, Machine},
+    machine::{Coefficients, Decision, Expansion, FeatureMetadata, Machine, Metadata},
     watch::{Status, Watch},
 };
 
@@ -121,7 +121,7 @@ impl Learner for Pca {
             status: found.status,
             evaluations: watch.evaluations() - before,
         };
-        let features = FeatureFacts {
+        let features = FeatureMetadata {
             variances: found.eigen.values.clone(),
             total_variance: total,
             whitened: self.whiten,
@@ -136,7 +136,7 @@ impl Learner for Pca {
             scale: None,
             names: data.names.clone(),
             calibration: None,
-            facts: self.facts(data, &report, features),
+            metadata: self.metadata(data, &report, features),
         };
         machine.check()?;
         Ok(Fit { machine, report })
@@ -156,13 +156,13 @@ fn total_variance(gram: &Matrix, scatter: &Scatter, means: &Matrix) -> Result<f6
 }
 
 impl Pca {
-    fn facts(&self, data: &Dataset, report: &Report, features: FeatureFacts) -> Facts {
-        Facts {
+    fn metadata(&self, data: &Dataset, report: &Report, features: FeatureMetadata) -> Metadata {
+        Metadata {
             learner: Some(self.name().into()),
             rows: Some(data.len()),
             objective: Some(report.objective),
             features: Some(features),
-            ..Facts::default()
+            ..Metadata::default()
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
     error::require_positive,
     kernel::{Kernel, block},
     linalg::{Cholesky, Matrix, dot},
-    machine::{Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
     watch::{Status, Watch},
 };
 
@@ -58,19 +58,19 @@ impl Learner for Ridge {
         let penalties: Vec<f64> = rows.iter().map(|&i| self.lambda / data.weight(i)).collect();
         let coefficients = self.solve(&points, &targets, &penalties, watch)?;
         let objective = self.objective(&targets, &coefficients, &penalties);
-        let facts = Facts {
+        let metadata = Metadata {
             learner: Some(self.name().into()),
             lambda: Some(self.lambda),
             rows: Some(data.len()),
             objective: Some(objective),
-            ..Facts::default()
+            ..Metadata::default()
         };
         let report =
             Report { objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: watch.evaluations() - before };
         let offsets = vec![0.0; targets.cols()];
         let expansion = Expansion { kernel: self.kernel.clone(), vectors: points, coefficients: Coefficients::Dense(coefficients) };
         let machine =
-            Machine { expansion, offsets, decision: Decision::Values, scale: None, names: data.names.clone(), calibration: None, facts };
+            Machine { expansion, offsets, decision: Decision::Values, scale: None, names: data.names.clone(), calibration: None, metadata };
         Ok(Fit { machine, report })
     }
 }

@@ -10,7 +10,7 @@ use crate::{
     data::{Csr, Dataset, Points},
     kernel::{Kernel, Precomputed},
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
     watch::{Status, Watch},
 };
 
@@ -138,7 +138,7 @@ pub(super) fn fit(
     rows: &[usize],
     solved: &[Solved],
     decision: Decision,
-    facts: Facts,
+    metadata: Metadata,
     report: Report,
 ) -> Fit {
     let used: Vec<usize> = (0..rows.len()).filter(|&t| solved.iter().any(|s| s.solution.coefficients[t] != 0.0)).collect();
@@ -146,8 +146,8 @@ pub(super) fn fit(
     let vectors = source.vectors(&used.iter().map(|&t| rows[t]).collect::<Vec<_>>());
     let expansion = Expansion { kernel: source.kernel.clone(), vectors, coefficients: Coefficients::Dense(values) };
     let offsets = solved.iter().map(|s| s.solution.offset).collect();
-    let facts = Facts { rows: Some(data.len()), objective: Some(report.objective), ..facts };
-    let machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, facts };
+    let metadata = Metadata { rows: Some(data.len()), objective: Some(report.objective), ..metadata };
+    let machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, metadata };
     Fit { machine, report }
 }
 
@@ -194,7 +194,7 @@ mod tests {
             scale: None,
             names: None,
             calibration: None,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         };
         assert_eq!(source.known(&machine).values(), [0.1, 0.0, 0.0, 0.2]);
     }

@@ -16,7 +16,7 @@ use crate::{
     error::require_positive,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Facts, Machine},
+    machine::{Machine, Metadata},
     watch::Watch,
 };
 
@@ -95,13 +95,13 @@ impl Svc {
             let start = known.as_ref().map(|known| (known, place));
             Ok(solve(&plan.problems[place], &bound, start, rows, settings, watch))
         })?;
-        let facts = Facts {
+        let metadata = Metadata {
             learner: Some(self.name().into()),
             c: Some(self.c),
             class_weights: (self.class_weights != ClassWeights::Equal).then(|| weights.clone()),
-            ..Facts::default()
+            ..Metadata::default()
         };
-        Ok(plan.fit(&solved, facts, watch.evaluations() - before))
+        Ok(plan.fit(&solved, metadata, watch.evaluations() - before))
     }
 }
 

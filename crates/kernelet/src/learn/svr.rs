@@ -15,7 +15,7 @@ use crate::{
     data::Dataset,
     error::{require_not_negative, require_positive},
     kernel::Kernel,
-    machine::{Decision, Facts, Machine},
+    machine::{Decision, Machine, Metadata},
     watch::Watch,
 };
 
@@ -96,8 +96,8 @@ impl Svr {
             solved.push(self.solve(&source, &rows, &problem, watch)?);
         }
         let report = support::report(&solved, watch.evaluations() - before);
-        let facts = Facts { learner: Some(self.name().into()), c: Some(self.c), epsilon: Some(self.epsilon), ..Facts::default() };
-        Ok(support::fit(&source, data, &rows, &solved, Decision::Values, facts, report))
+        let metadata = Metadata { learner: Some(self.name().into()), c: Some(self.c), epsilon: Some(self.epsilon), ..Metadata::default() };
+        Ok(support::fit(&source, data, &rows, &solved, Decision::Values, metadata, report))
     }
 
     fn solve(&self, source: &Source, rows: &[usize], problem: &Problem, watch: &Watch) -> Result<Solved> {

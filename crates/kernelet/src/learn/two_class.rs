@@ -18,7 +18,7 @@ use crate::{
     data::{Classes, Dataset, Label},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
     watch::Watch,
 };
 
@@ -134,13 +134,13 @@ impl<'a> Plan<'a> {
     }
 
     /// The machine of the solved problems.
-    pub fn fit(self, solved: &[Solved], facts: Facts, evaluations: u64) -> Fit {
+    pub fn fit(self, solved: &[Solved], metadata: Metadata, evaluations: u64) -> Fit {
         let report = support::report(solved, evaluations);
-        let facts = Facts { rows: Some(self.data.len()), objective: Some(report.objective), ..facts };
+        let metadata = Metadata { rows: Some(self.data.len()), objective: Some(report.objective), ..metadata };
         let offsets = solved.iter().map(|s| s.solution.offset).collect();
         let expansion = self.expansion(solved);
         let names = self.data.names.clone();
-        let machine = Machine { expansion, offsets, decision: self.decision, scale: None, names, calibration: None, facts };
+        let machine = Machine { expansion, offsets, decision: self.decision, scale: None, names, calibration: None, metadata };
         Fit { machine, report }
     }
 

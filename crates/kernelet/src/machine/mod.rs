@@ -3,7 +3,7 @@ mod calibration;
 mod decision;
 mod evaluator;
 mod expansion;
-mod facts;
+mod metadata;
 mod norm;
 mod normal_classes;
 mod posterior;
@@ -14,7 +14,7 @@ pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::{DenseRows, Work};
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use facts::{BasisFacts, Facts, FeatureFacts, PathFacts, SizeFacts, SizeLoss};
+pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, PathMetadata, SizeLoss, SizeMetadata};
 pub(crate) use norm::inner_products;
 pub use norm::{residual, squared_norm};
 pub use normal_classes::NormalClasses;
@@ -39,7 +39,7 @@ pub struct Machine {
     /// How outputs become probabilities, where that is known.
     pub calibration: Option<Calibration>,
     /// How the machine was trained, where that is known.
-    pub facts: Facts,
+    pub metadata: Metadata,
 }
 
 impl Machine {
@@ -97,6 +97,6 @@ impl Machine {
         if let Some(calibration) = &self.calibration {
             calibration.check(&self.decision, self.outputs(), self.vectors())?;
         }
-        self.facts.check()
+        self.metadata.check()
     }
 }

@@ -1,5 +1,5 @@
 //! Lengths and distances of the weight vectors of machines in feature space.
-use super::{Coefficients, Decision, Expansion, Facts, Machine};
+use super::{Coefficients, Decision, Expansion, Machine, Metadata};
 use crate::{
     Result,
     data::Points,
@@ -15,7 +15,7 @@ pub(crate) fn inner_products(expansion: &Expansion, points: &Points) -> Result<M
         scale: None,
         names: None,
         calibration: None,
-        facts: Facts::default(),
+        metadata: Metadata::default(),
     };
     machine.outputs_for(points)
 }

@@ -99,7 +99,7 @@ mod tests {
     use crate::{
         data::Scale,
         kernel::Kernel,
-        machine::{Coefficients, Expansion, Facts},
+        machine::{Coefficients, Expansion, Metadata},
     };
 
     #[test]
@@ -122,7 +122,7 @@ mod tests {
             calibration: Some(Calibration::Normal {
                 posteriors: vec![Posterior { noise: 0.01, vectors: vec![2, 0], offset: true, factor }],
             }),
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         };
         assert!(machine.check().is_ok());
         let x = Matrix::from_fn(600, 2, |i, j| ((3 * i + j) as f64).sin());

@@ -147,7 +147,7 @@ mod tests {
     use crate::{
         data::Csr,
         kernel::Kernel,
-        machine::{Coefficients, Expansion, Facts, Pairwise},
+        machine::{Coefficients, Expansion, Metadata, Pairwise},
     };
 
     fn machine(kernel: Kernel, coefficients: Coefficients, decision: Decision) -> Machine {
@@ -155,7 +155,7 @@ mod tests {
         let vectors = Matrix::from_fn(m, 3, |i, j| ((i * 5 + j) as f64).sin());
         let offsets = (0..coefficients.outputs()).map(|k| k as f64 * 0.1 - 0.2).collect();
         let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
-        Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, facts: Facts::default() }
+        Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, metadata: Metadata::default() }
     }
 
     fn naive(machine: &Machine, x: &Matrix) -> Matrix {

@@ -10,7 +10,7 @@ use crate::{
     data::{Csr, Points, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
 };
 use std::path::Path;
 
@@ -47,8 +47,8 @@ struct Document {
     sparse_vectors: Option<Vec<SparseRow>>,
     #[serde(default)]
     calibration: Option<Calibration>,
-    #[serde(default)]
-    facts: Facts,
+    #[serde(default, rename = "facts")]
+    metadata: Metadata,
 }
 
 /// The features of a vector that are not zero, columns counted from 0.
@@ -90,7 +90,7 @@ pub fn to_text(machine: &Machine) -> Result<String> {
         vectors,
         sparse_vectors,
         calibration: machine.calibration.clone(),
-        facts: machine.facts.clone(),
+        metadata: machine.metadata.clone(),
     };
     write_lines(&document).map_err(|error| Error::data(format!("the machine cannot be written: {error}")))
 }
@@ -185,7 +185,7 @@ impl Document {
             scale: self.scale,
             names: self.names,
             calibration: self.calibration,
-            facts: self.facts,
+            metadata: self.metadata,
         })
     }
 }
@@ -235,7 +235,7 @@ mod tests {
             scale: Some(Scale { shift: Some(vec![1.0, 2.0, 3.0]), factor: vec![0.5; 3] }),
             names: Some(["x", "y", "z"].map(String::from).into()),
             calibration: Some(Calibration::Isotonic { curves: vec![Curve { outputs: vec![0.0, 1.0], probabilities: vec![0.1, 0.9] }; 3] }),
-            facts: Facts { learner: Some("svc".into()), c: Some(10.0), ..Facts::default() },
+            metadata: Metadata { learner: Some("svc".into()), c: Some(10.0), ..Metadata::default() },
         }
     }
 

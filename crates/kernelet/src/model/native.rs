@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     data::{Csr, Points, Scale},
     kernel::Kernel,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
 };
 
 /// The newest version that is read. Machines that version 1 can hold are written as version 1, so that older programs read them.
@@ -44,8 +44,8 @@ struct Description {
     names: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calibration: Option<Calibration>,
-    #[serde(default)]
-    facts: Facts,
+    #[serde(default, rename = "facts")]
+    metadata: Metadata,
 }
 
 /// What tells a description of any version apart.
@@ -82,7 +82,7 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
         scale: read_scale(&arrays)?,
         names: description.names,
         calibration: description.calibration,
-        facts: description.facts,
+        metadata: description.metadata,
     };
     machine.check().map_err(|error| in_file(origin, error))?;
     Ok(machine)
@@ -108,7 +108,7 @@ fn describe(machine: &Machine) -> Result<Description> {
         },
         names: machine.names.clone(),
         calibration: machine.calibration.clone(),
-        facts: machine.facts.clone(),
+        metadata: machine.metadata.clone(),
     })
 }
 
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::{data::Label, linalg::Matrix};
 
-    /// A machine that uses every part of the format: one-vs-one, sparse vectors, scaling, names, probabilities, facts.
+    /// A machine that uses every part of the format: one-vs-one, sparse vectors, scaling, names, probabilities, metadata.
     fn full() -> Machine {
         let vectors = Csr::new(vec![0, 2, 2, 3], vec![0, 4, 2], vec![0.1, -0.0, 1e-300], 5).unwrap();
         let values = Matrix::from_fn(3, 2, |i, j| (i as f64 - 0.3) / (j as f64 + 0.7));
@@ -211,7 +211,12 @@ mod tests {
             scale: Some(Scale { shift: Some(vec![0.1; 5]), factor: vec![3.0; 5] }),
             names: Some(["a", "b\"", "ü", "", "e"].map(String::from).to_vec()),
             calibration: Some(Calibration::Sigmoid { a: vec![-1.5, 0.1, 0.3], b: vec![0.7; 3] }),
-            facts: Facts { learner: Some("svc".into()), c: Some(0.1), class_weights: Some(vec![1.0, 2.0, 0.3]), ..Facts::default() },
+            metadata: Metadata {
+                learner: Some("svc".into()),
+                c: Some(0.1),
+                class_weights: Some(vec![1.0, 2.0, 0.3]),
+                ..Metadata::default()
+            },
         }
     }
 
@@ -226,7 +231,7 @@ mod tests {
             scale: None,
             names: None,
             calibration: None,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         }
     }
 
@@ -278,7 +283,7 @@ mod tests {
             &|m| m.offsets[0] = f64::NAN,
             &|m| m.scale.as_mut().unwrap().factor[2] = f64::INFINITY,
             &|m| m.calibration = Some(Calibration::Sigmoid { a: vec![f64::NAN; 3], b: vec![0.0; 3] }),
-            &|m| m.facts.c = Some(f64::NAN),
+            &|m| m.metadata.c = Some(f64::NAN),
         ];
         for spoil in parts {
             let mut machine = full();

@@ -148,7 +148,7 @@ mod tests {
     use super::*;
     use crate::{
         data::Scale,
-        machine::{Coefficients, Facts},
+        machine::{Coefficients, Metadata},
     };
 
     fn machine(kernel: Kernel) -> Machine {
@@ -161,7 +161,7 @@ mod tests {
             scale: None,
             names: None,
             calibration: None,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         }
     }
 

@@ -3,7 +3,7 @@ use kernelet::{
     data::{Csr, Label, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Facts, Machine, NormalClasses, Pairwise, Posterior},
+    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Machine, Metadata, NormalClasses, Pairwise, Posterior},
 };
 
 /// Features of every case.
@@ -52,7 +52,7 @@ fn machine(kernel: Kernel, outputs: usize, decision: Decision) -> Machine {
         scale: None,
         names: None,
         calibration: None,
-        facts: Facts::default(),
+        metadata: Metadata::default(),
     }
 }
 

@@ -5,7 +5,7 @@ use kernelet::{
     compress::Attempt,
     data::{Dataset, Target, read::Wanted},
     evaluate::agreement,
-    machine::{Machine, PathFacts, SizeFacts, residual, squared_norm},
+    machine::{Machine, PathMetadata, SizeMetadata, residual, squared_norm},
     model::native,
     watch::Status,
 };
@@ -147,16 +147,16 @@ impl Answered {
     }
 
     /// The sizes on the way, to be kept in the model for its report.
-    pub fn path_facts(&self) -> PathFacts {
+    pub fn path_metadata(&self) -> PathMetadata {
         let before = self.residual.zip(self.relative_residual).map_or(0.0, |(residual, relative)| residual / relative);
-        let size = |level: &Shown| SizeFacts {
+        let size = |level: &Shown| SizeMetadata {
             vectors: level.vectors,
             relative_residual: level.residual.map(|residual| residual / before).filter(|relative| relative.is_finite()),
             train_error: level.train_error,
             test_error: level.test_error,
         };
         let levels = self.path.iter().flatten().map(size).collect();
-        PathFacts { method: self.way.clone().unwrap_or_else(|| self.method.into()), vectors_before: self.vectors_before, levels }
+        PathMetadata { method: self.way.clone().unwrap_or_else(|| self.method.into()), vectors_before: self.vectors_before, levels }
     }
 
     fn error(&self, error: f64) -> String {

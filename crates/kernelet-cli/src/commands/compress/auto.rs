@@ -34,13 +34,13 @@ impl Compress {
         answer.tell(&found);
         if self.path {
             answer.path = Some(levels(&machine, &found, &rows)?);
-            found.machine.facts.path = Some(answer.path_facts());
+            found.machine.metadata.path = Some(answer.path_metadata());
         }
         model::save(&found.machine, &self.output)?;
         session.answer(&answer)
     }
 
-    /// The best machine that is found for a machine and rows; `c` where it is known better than by the machine's facts.
+    /// The best machine that is found for a machine and rows; `c` where it is known better than by the machine's metadata.
     pub(crate) fn found(&self, machine: &Machine, data: Option<&Dataset>, c: Option<f64>, seed: u64, watch: &Watch) -> Result<Compressed> {
         self.check_labels(data)?;
         let auto = Auto {

@@ -256,7 +256,7 @@ impl Compress {
 
     /// The cost where one is needed: given, of the model, or the largest coefficient of a LIBSVM model, which does not store it.
     fn cost(&self, machine: &Machine, kind: Kind, session: &Session) -> Option<f64> {
-        if self.c.is_some() || machine.facts.c.is_some() || kind != Kind::Libsvm {
+        if self.c.is_some() || machine.metadata.c.is_some() || kind != Kind::Libsvm {
             return self.c;
         }
         let largest = largest_coefficient(machine);

@@ -60,7 +60,7 @@ impl Compress {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
         let mut small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
-        small.facts.path = answer.path.is_some().then(|| answer.path_facts());
+        small.metadata.path = answer.path.is_some().then(|| answer.path_metadata());
         model::save(&small, &self.output)?;
         session.answer(&answer)
     }

@@ -221,7 +221,7 @@ mod tests {
     use kernelet::{
         data::{Classes, Csr, Label, Scale, Target},
         kernel::Kernel,
-        machine::{Coefficients, Expansion, Facts},
+        machine::{Coefficients, Expansion, Metadata},
     };
 
     use super::{super::svg::well_formed, *};
@@ -238,7 +238,15 @@ mod tests {
             coefficients: Coefficients::Dense(Matrix::column(vec![1.0])),
         };
         let decision = Decision::Sign { negative: Label::new("-1"), positive: Label::new("1") };
-        Machine { expansion, offsets: vec![-(-4f64).exp()], decision, scale: None, names: None, calibration: None, facts: Facts::default() }
+        Machine {
+            expansion,
+            offsets: vec![-(-4f64).exp()],
+            decision,
+            scale: None,
+            names: None,
+            calibration: None,
+            metadata: Metadata::default(),
+        }
     }
 
     fn rows() -> Dataset {

@@ -66,7 +66,7 @@ impl Auto {
             labels: self.labels,
             by_heart: !goals.about_quality() && by_heart(&task)?,
             keep_pairs: self.keep_pairs,
-            c: self.c.or(machine.facts.c).unwrap_or(1.0),
+            c: self.c.or(machine.metadata.c).unwrap_or(1.0),
             vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
             seed: self.seed,
         };

@@ -10,7 +10,7 @@ use crate::{
     Error, Result,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Facts, Machine},
+    machine::{Machine, Metadata},
     model,
     watch::Watch,
 };
@@ -34,8 +34,8 @@ impl Checkpoint {
     /// Writes the machine after so many steps. A file that cannot be written does not end the search; progress tells.
     pub fn keep(file: &Path, machine: Result<Machine>, iterations: usize, watch: &Watch) {
         let written = machine.and_then(|machine| {
-            let facts = Facts { steps: Some(iterations as u64), ..machine.facts };
-            model::save(&Machine { facts, ..machine }, file)
+            let metadata = Metadata { steps: Some(iterations as u64), ..machine.metadata };
+            model::save(&Machine { metadata, ..machine }, file)
         });
         if let Err(error) = written {
             watch.report(&format!("no checkpoint ({error})"), iterations as u64, None, None);
@@ -49,7 +49,7 @@ impl Checkpoint {
             return Ok(None);
         }
         let machine = model::load(file)?;
-        let steps = machine.facts.steps;
+        let steps = machine.metadata.steps;
         let (found, z) = (&machine.expansion.kernel, machine.expansion.vectors.to_dense());
         match steps {
             Some(steps) if found == kernel && z.rows() == vectors && z.cols() == dim => {

@@ -21,7 +21,7 @@ use crate::{
         Components, Fisher, Fit, FrameLearner, InFrame, Learner, Logistic, Multiclass, OneClass, Pca, Penalty, Ridge, Svc, Svr, fit,
         rows_that_count,
     },
-    machine::{Expansion, Facts, Machine},
+    machine::{Expansion, Machine, Metadata},
     watch::Watch,
 };
 
@@ -96,8 +96,8 @@ impl DirectTask {
             ..Svc::default()
         };
         let found = svc.learn_in_frame(rows, basis, &watch)?;
-        let facts = Facts { learner: Some(fisher.name().into()), lambda: Some(fisher.lambda), ..found.facts };
-        Ok(InFrame { facts, ..found })
+        let metadata = Metadata { learner: Some(fisher.name().into()), lambda: Some(fisher.lambda), ..found.metadata };
+        Ok(InFrame { metadata, ..found })
     }
 }
 
@@ -173,7 +173,7 @@ impl Direct for Prepared<'_> {
         let basis = Basis::of_vectors(&expansion.kernel, &self.rows.points, &expansion.vectors, vec![], JITTER)?;
         let mut machine = fit(&basis, self.learner.task.learn_on(self.rows, &basis)?, self.rows)?.machine;
         let objective = Some(solution.value).filter(|value| value.is_finite());
-        machine.facts = Facts { rows: Some(self.all), objective, ..machine.facts };
+        machine.metadata = Metadata { rows: Some(self.all), objective, ..machine.metadata };
         Ok(machine)
     }
 }
@@ -222,7 +222,7 @@ mod tests {
         let all = still(ridge(0.1), &data);
         assert!((all.report.objective - full.report.objective).abs() < 1e-6 * full.report.objective);
         assert!(largest_difference(&all.machine, &full.machine, &data) < 1e-6);
-        assert_eq!(all.machine.facts.rows, Some(120));
+        assert_eq!(all.machine.metadata.rows, Some(120));
     }
 
     #[test]
@@ -234,7 +234,7 @@ mod tests {
             let full = full.learn(data, &Watch::none()).unwrap();
             let all = still(task.clone(), data);
             let apart = largest_difference(&all.machine, &full.machine, data);
-            assert!(apart < tolerance, "{}: {apart}", full.machine.facts.learner.unwrap_or_default());
+            assert!(apart < tolerance, "{}: {apart}", full.machine.metadata.learner.unwrap_or_default());
             assert_eq!(all.machine.decision, full.machine.decision);
         };
         let fisher = |gamma, lambda| DirectTask::Fisher {
@@ -250,7 +250,7 @@ mod tests {
         agree(DirectTask::Svr(Svr { kernel: kernel.clone(), c: 3.0, tolerance: 1e-7, ..Svr::default() }), &waves(80, 1), 1e-4);
         let pca = Pca { kernel, components: Components::Count(3), ..Pca::default() };
         let (full, all) = (pca.learn(&two, &Watch::none()).unwrap(), still(DirectTask::Pca(pca), &two));
-        let (a, b) = (full.machine.facts.features.unwrap(), all.machine.facts.features.unwrap());
+        let (a, b) = (full.machine.metadata.features.unwrap(), all.machine.metadata.features.unwrap());
         assert!((a.total_variance - b.total_variance).abs() < 1e-9 * a.total_variance);
         assert!(a.variances.iter().zip(&b.variances).all(|(a, b)| (a - b).abs() < 1e-6 * a), "{a:?} {b:?}");
         assert!((full.report.objective - all.report.objective).abs() < 1e-6 * a.total_variance);

@@ -23,7 +23,7 @@ use crate::{
     kernel::Kernel,
     learn::{ClassWeights, Fit, Learner},
     linalg::Matrix,
-    machine::{Decision, Expansion, Facts, Machine},
+    machine::{Decision, Expansion, Machine, Metadata},
     watch::Watch,
 };
 
@@ -212,13 +212,13 @@ impl Direct for Rows<'_> {
 impl Rows<'_> {
     /// The machine of these vectors, coefficients and offsets.
     pub fn machine_of(&self, expansion: Expansion, offsets: Vec<f64>, objective: f64) -> Machine {
-        let facts = Facts {
+        let metadata = Metadata {
             learner: Some(self.learner.name().into()),
             c: Some(self.learner.c),
             class_weights: (self.learner.class_weights != ClassWeights::Equal).then(|| self.weights.clone()),
             rows: Some(self.data.len()),
             objective: Some(objective),
-            ..Facts::default()
+            ..Metadata::default()
         };
         Machine {
             expansion,
@@ -227,7 +227,7 @@ impl Rows<'_> {
             scale: None,
             names: self.data.names.clone(),
             calibration: None,
-            facts,
+            metadata,
         }
     }
 }
@@ -336,7 +336,7 @@ mod tests {
         });
         let stopped = learner.learn(&train, &watch).unwrap();
         let kept = crate::model::load(&file).unwrap();
-        assert_eq!((kept.facts.steps, kept.vectors()), (Some(15), 6));
+        assert_eq!((kept.metadata.steps, kept.vectors()), (Some(15), 6));
         let gone_on = learner.learn(&train, &Watch::none()).unwrap();
         assert_eq!(gone_on.report.iterations, 40);
         assert!(gone_on.report.objective < stopped.report.objective);

@@ -41,7 +41,7 @@ impl FrameLearner for Fisher {
             offsets,
             decision: rows.decision(),
             calibration,
-            facts: self.facts(data, &rows, &found),
+            metadata: self.metadata(data, &rows, &found),
             report: Report { objective: found.objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: 0 },
             weights: found.coefficients,
             multipliers: None,
@@ -169,7 +169,7 @@ mod tests {
                 let (have, want) = (fit.machine.outputs_for(&data.points).unwrap(), naive.machine.outputs_for(&rows.points).unwrap());
                 assert!(largest_difference(&have, &want) < 1e-4, "{penalty:?} {}", largest_difference(&have, &want));
                 assert!((fit.report.objective / naive.report.objective - 1.0).abs() < 1e-5);
-                assert!(fit.machine.calibration.is_some() && fit.machine.facts.rank == naive.machine.facts.rank);
+                assert!(fit.machine.calibration.is_some() && fit.machine.metadata.rank == naive.machine.metadata.rank);
             }
         }
     }

@@ -34,7 +34,7 @@ use crate::{
     error::require_positive,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata},
     watch::{Status, Watch},
 };
 pub(crate) use solve::mixes;
@@ -153,8 +153,8 @@ impl Learner for Fisher {
         let gram = kernel_matrix(&self.kernel, data, &rows.places, self.cache_bytes, watch)?;
         watch.report("solving", 0, None, None);
         let found = directions(self, gram, &rows.scatter, &rows.class_weights)?;
-        let facts = self.facts(data, &rows, &found);
-        let machine = self.machine(data, &rows, found.coefficients, facts, watch)?;
+        let metadata = self.metadata(data, &rows, &found);
+        let machine = self.machine(data, &rows, found.coefficients, metadata, watch)?;
         let evaluations = watch.evaluations() - before;
         let report = Report { objective: found.objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations };
         Ok(Fit { machine, report })
@@ -195,9 +195,9 @@ impl Fisher {
         })
     }
 
-    fn facts(&self, data: &Dataset, rows: &Rows, found: &Directions) -> Facts {
+    fn metadata(&self, data: &Dataset, rows: &Rows, found: &Directions) -> Metadata {
         let svm_cost = if let Threshold::Svm { c } = self.bias { Some(c) } else { None };
-        Facts {
+        Metadata {
             learner: Some(self.name().into()),
             c: svm_cost,
             lambda: (self.penalty != Penalty::None).then_some(self.lambda),
@@ -207,13 +207,13 @@ impl Fisher {
             penalty: Some(self.penalty.name().into()),
             bias: Some(self.bias.name().into()),
             rank: found.rank,
-            ..Facts::default()
+            ..Metadata::default()
         }
     }
 
     /// Offsets and probabilities come from the projections of the training rows, with the kernel values computed once more: the matrix
     /// they were solved from is gone by now, and n^2 values are cheap beside its factor.
-    fn machine(&self, data: &Dataset, rows: &Rows, coefficients: Matrix, facts: Facts, watch: &Watch) -> Result<Machine> {
+    fn machine(&self, data: &Dataset, rows: &Rows, coefficients: Matrix, metadata: Metadata, watch: &Watch) -> Result<Machine> {
         let decision = rows.decision();
         let expansion = Expansion {
             kernel: self.kernel.clone(),
@@ -221,7 +221,7 @@ impl Fisher {
             coefficients: Coefficients::Dense(coefficients),
         };
         let offsets = vec![0.0; expansion.coefficients.outputs()];
-        let mut machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, facts };
+        let mut machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, metadata };
         watch.report("threshold", 0, None, None);
         let mut outputs = machine.outputs_for(&data.points.select(&rows.places))?;
         watch.evaluated((rows.places.len() * rows.places.len()) as u64);

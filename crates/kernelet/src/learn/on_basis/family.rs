@@ -67,7 +67,7 @@ fn linear(learner: &dyn Learner, data: &Dataset, basis: &Basis, watch: &Watch) -
         offsets: fit.machine.offsets,
         decision: fit.machine.decision,
         calibration: None,
-        facts: fit.machine.facts,
+        metadata: fit.machine.metadata,
         report,
         multipliers: None,
     })

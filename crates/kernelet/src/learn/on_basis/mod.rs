@@ -6,7 +6,7 @@
 //! `k_z(x)' (K^z)^-1 k_z(x')` in place of k(x, x') [Franc2003 (3)].
 //!
 //! Cost: that of the basis, n m (d + m), and of the linear problem, n m^2 a step. No n x n matrix. It fails to be a good machine where the span of
-//! m vectors is far from the rows, which [`BasisFacts`] tells; the vectors are chosen without a look at the target.
+//! m vectors is far from the rows, which [`BasisMetadata`] tells; the vectors are chosen without a look at the target.
 mod family;
 mod pca;
 mod ridge;
@@ -27,7 +27,7 @@ use crate::{
     data::Dataset,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{BasisFacts, Calibration, Coefficients, Decision, Expansion, Facts, Machine},
+    machine::{BasisMetadata, Calibration, Coefficients, Decision, Expansion, Machine, Metadata},
     watch::{Status, Watch},
 };
 
@@ -51,7 +51,7 @@ pub struct InFrame {
     /// How outputs become probabilities, where that is known.
     pub calibration: Option<Calibration>,
     /// How it was trained.
-    pub facts: Facts,
+    pub metadata: Metadata,
     /// How it came about.
     pub report: Report,
     /// For each row and output the coefficient `y a` of the dual problem, where the learner solves one.
@@ -122,7 +122,7 @@ impl OnBasis {
         let at = |&size: &usize| {
             let basis = whole.leading(size);
             let mut fit = fit(&basis, self.learner.learn_in_frame(data, &basis, watch)?, data)?;
-            fit.machine.facts.basis = Some(self.facts(&BasisBudget { max_vectors: size, ..budget.clone() }, &basis));
+            fit.machine.metadata.basis = Some(self.metadata(&BasisBudget { max_vectors: size, ..budget.clone() }, &basis));
             Ok(fit)
         };
         sizes.iter().map(at).collect()
@@ -133,28 +133,28 @@ impl OnBasis {
         let before = watch.evaluations();
         let basis = self.basis.choose_for(self.learner.kernel(), data, budget, watch)?;
         let found = self.learner.learn_in_frame(data, &basis, watch)?;
-        let mut facts = self.facts(budget, &basis);
+        let mut metadata = self.metadata(budget, &basis);
         let mut fit = match self.shrink.support(&basis, &found) {
             None => fit(&basis, found, data)?,
             Some(support) => {
-                facts.shrunk = Some(self.shrink.name().into());
+                metadata.shrunk = Some(self.shrink.name().into());
                 self.shrink.apply(&*self.learner, &basis, found, &support, data, watch)?
             }
         };
-        if facts.capped {
+        if metadata.capped {
             fit.report.status = fit.report.status.worse(Status::Capped);
         }
         fit.report.status = fit.report.status.worse(basis.status);
         fit.report.evaluations += watch.evaluations() - before;
-        fit.machine.facts = Facts { rows: Some(rows), basis: Some(facts), ..fit.machine.facts };
+        fit.machine.metadata = Metadata { rows: Some(rows), basis: Some(metadata), ..fit.machine.metadata };
         fit.machine.check()?;
         Ok(fit)
     }
 
-    fn facts(&self, budget: &BasisBudget, basis: &Basis) -> BasisFacts {
+    fn metadata(&self, budget: &BasisBudget, basis: &Basis) -> BasisMetadata {
         let (asked, found) = (budget.max_vectors, basis.frame.len());
         let near_enough = budget.max_error > 0.0 && basis.largest_error() <= budget.max_error;
-        BasisFacts {
+        BasisMetadata {
             method: self.basis.name().into(),
             asked,
             // Fewer vectors that are near enough to all rows are what was asked for.
@@ -188,7 +188,7 @@ pub(crate) fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> 
         scale: None,
         names: data.names.clone(),
         calibration: found.calibration,
-        facts: Facts { objective: Some(found.report.objective), ..found.facts },
+        metadata: Metadata { objective: Some(found.report.objective), ..found.metadata },
     };
     Ok(Fit { machine, report: found.report })
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     learn::{Components, Learner, Pca, Report},
     linalg::{Eigen, Matrix, dot, weighted_gram},
-    machine::{Decision, Facts, FeatureFacts},
+    machine::{Decision, FeatureMetadata, Metadata},
     watch::{Status, Watch},
 };
 
@@ -101,7 +101,7 @@ impl Pca {
         };
         let weights = Matrix::from_fn(mean.len(), eigen.values.len(), |j, k| factor(k) * eigen.vectors.at(k, j));
         let objective = (total - eigen.values.iter().sum::<f64>()).max(0.0);
-        let features = FeatureFacts {
+        let features = FeatureMetadata {
             variances: eigen.values.clone(),
             total_variance: total,
             whitened: self.whiten,
@@ -112,7 +112,7 @@ impl Pca {
             weights,
             decision: Decision::Features,
             calibration: None,
-            facts: Facts { learner: Some(self.name().into()), features: Some(features), ..Facts::default() },
+            metadata: Metadata { learner: Some(self.name().into()), features: Some(features), ..Metadata::default() },
             report: Report {
                 objective,
                 dual_objective: None,

@@ -9,7 +9,7 @@ use crate::{
     kernel::Kernel,
     learn::{Learner, Report, Ridge},
     linalg::{Cholesky, Matrix, dot, times, transposed_times, weighted_gram},
-    machine::{Decision, Facts},
+    machine::{Decision, Metadata},
     watch::{Status, Watch},
 };
 
@@ -46,7 +46,7 @@ impl FrameLearner for Ridge {
             weights,
             decision: Decision::Values,
             calibration: None,
-            facts: Facts { learner: Some(self.name().into()), lambda: Some(self.lambda), ..Facts::default() },
+            metadata: Metadata { learner: Some(self.name().into()), lambda: Some(self.lambda), ..Metadata::default() },
             report: Report { objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: 0 },
             multipliers: None,
         })

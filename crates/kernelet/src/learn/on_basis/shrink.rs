@@ -108,7 +108,7 @@ impl Shrink {
 /// The offset of least margin errors of output `k`; outputs without multipliers keep none.
 fn offset(values: &Matrix, multipliers: &Matrix, k: usize, data: &Dataset, fit: &Fit) -> f64 {
     let Ok(classes) = data.classes() else { return 0.0 };
-    let weights = fit.machine.facts.class_weights.as_deref();
+    let weights = fit.machine.metadata.class_weights.as_deref();
     let side = |i: usize| fit.machine.decision.side(k, classes.codes[i] as usize).map(|side| (i, side));
     let (rows, signs): (Vec<usize>, Vec<f64>) = (0..data.len()).filter_map(side).unzip();
     let cost = |&i: &usize| data.weight(i) * weights.and_then(|w| w.get(classes.codes[i] as usize)).copied().unwrap_or(1.0);

@@ -46,8 +46,8 @@ impl Learner for BestSize {
         let best = best(&sizes).ok_or_else(|| Error::data("there are no sizes to compare"))?;
         let budget = BasisBudget { max_vectors: best.vectors, ..self.on_basis.budget.clone() };
         let mut fit = self.on_basis.learn_within(&budget, data, watch)?;
-        if let Some(facts) = &mut fit.machine.facts.basis {
-            facts.sizes = sizes;
+        if let Some(metadata) = &mut fit.machine.metadata.basis {
+            metadata.sizes = sizes;
         }
         Ok(fit)
     }
@@ -125,8 +125,8 @@ mod tests {
             assert!((size.loss - want).abs() < 1e-12, "{size:?} {want}");
         }
         let fit = learner.learn(&data, &watch).unwrap();
-        let (facts, taken) = (fit.machine.facts.basis.clone().unwrap(), best(&sizes).unwrap());
-        assert_eq!((facts.sizes, facts.asked, fit.machine.vectors()), (sizes.clone(), taken.vectors, taken.vectors));
+        let (metadata, taken) = (fit.machine.metadata.basis.clone().unwrap(), best(&sizes).unwrap());
+        assert_eq!((metadata.sizes, metadata.asked, fit.machine.vectors()), (sizes.clone(), taken.vectors, taken.vectors));
         assert!(sizes.iter().all(|size| taken.loss < size.loss || taken.vectors <= size.vectors));
     }
 

@@ -15,7 +15,7 @@ use crate::{
         two_class::decision,
     },
     linalg::Matrix,
-    machine::Facts,
+    machine::Metadata,
     watch::{Status, Watch},
 };
 
@@ -32,18 +32,18 @@ impl FrameLearner for Svc {
         let decision = decision(&classes.labels, self.multiclass.on_given_vectors())?;
         let sides = Sides { decision: &decision, classes: &codes, costs: &costs };
         let machines = solve_outputs(&basis.coordinates, &sides, &MarginSettings::default(), watch);
-        let facts = Facts {
+        let metadata = Metadata {
             learner: Some(self.name().into()),
             c: Some(self.c),
             class_weights: (self.class_weights != ClassWeights::Equal).then_some(weights),
-            ..Facts::default()
+            ..Metadata::default()
         };
         Ok(InFrame {
             weights: weights_of(&machines),
             offsets: offsets_of(&machines),
             decision,
             calibration: None,
-            facts,
+            metadata,
             report: report(&machines),
             multipliers: Some(multipliers(&machines, data.len())),
         })

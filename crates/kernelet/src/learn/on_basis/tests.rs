@@ -127,19 +127,22 @@ fn on_all_points_the_family_is_what_the_full_learners_are() {
 }
 
 #[test]
-fn facts_and_report_tell_the_basis_and_both_counts() {
+fn metadata_and_report_tell_the_basis_and_both_counts() {
     let data = banana(200, 1);
     let fit = learn(&on(Box::new(GreedyBasis::default()), 10, Svc { c: 3.0, ..Svc::default() }), &data);
-    let facts = &fit.machine.facts;
-    let basis = facts.basis.as_ref().unwrap();
-    assert_eq!((facts.learner.as_deref(), facts.c, facts.rows, basis.method.as_str()), (Some("svc"), Some(3.0), Some(200), "greedy-basis"));
+    let metadata = &fit.machine.metadata;
+    let basis = metadata.basis.as_ref().unwrap();
+    assert_eq!(
+        (metadata.learner.as_deref(), metadata.c, metadata.rows, basis.method.as_str()),
+        (Some("svc"), Some(3.0), Some(200), "greedy-basis")
+    );
     assert_eq!((basis.asked, basis.capped, basis.evaluations, basis.evaluations_of_the_paper), (10, false, 2000, 4000 - 45));
     assert!(fit.report.evaluations == 2000 && basis.mean_error < basis.largest_error && fit.report.iterations > 3);
-    assert_eq!(facts.objective, Some(fit.report.objective));
+    assert_eq!(metadata.objective, Some(fit.report.objective));
     // A bound on the error ends sooner, and that is not a lack of vectors.
     let budget = BasisBudget { max_error: 0.3, ..BasisBudget::vectors(150) };
     let bounded = learn(&OnBasis { budget, ..on(Box::new(GreedyBasis::default()), 1, Svc::default()) }, &data);
-    let basis = bounded.machine.facts.basis.unwrap();
+    let basis = bounded.machine.metadata.basis.unwrap();
     assert!(bounded.machine.expansion.vectors.len() < 150 && !basis.capped && basis.largest_error <= 0.3);
     assert_eq!(bounded.report.status, Status::Converged);
 }
@@ -149,7 +152,7 @@ fn more_vectors_than_there_are_is_capped_and_said() {
     let few = Dataset::new(Matrix::from_fn(40, 1, |i, _| (i % 4) as f64), Target::Classes(Classes::from_texts(&["a", "b"].repeat(20))));
     for method in methods() {
         let fit = learn(&on(method(), 30, Svc::default()), &few);
-        let basis = fit.machine.facts.basis.as_ref().unwrap();
+        let basis = fit.machine.metadata.basis.as_ref().unwrap();
         assert_eq!((fit.machine.vectors(), fit.report.status, basis.capped), (4, Status::Capped, true), "{}", basis.method);
         assert_eq!(fit.machine.score(&few).unwrap().loss(), 0.0);
     }
@@ -248,9 +251,9 @@ fn few_support_vectors_replace_the_basis_with_the_exact_kernel_or_as_a_basis() {
     let svc = Svc { kernel: Kernel::gaussian(0.01), c: 100.0, ..Svc::default() };
     let with = |shrink, vectors| learn(&OnBasis { shrink, ..on(Box::new(GreedyBasis::default()), vectors, svc.clone()) }, &data);
     let (plain, exact, retrained) = (with(Shrink::Never, 80), with(Shrink::SupportVectors, 80), with(Shrink::Retrain, 80));
-    let facts = |fit: &Fit| fit.machine.facts.basis.clone().unwrap();
-    assert!(plain.machine.vectors() == 80 && facts(&plain).shrunk.is_none());
-    assert_eq!((facts(&exact).shrunk.as_deref(), facts(&retrained).shrunk.as_deref()), (Some("sv"), Some("retrain")));
+    let metadata = |fit: &Fit| fit.machine.metadata.basis.clone().unwrap();
+    assert!(plain.machine.vectors() == 80 && metadata(&plain).shrunk.is_none());
+    assert_eq!((metadata(&exact).shrunk.as_deref(), metadata(&retrained).shrunk.as_deref()), (Some("sv"), Some("retrain")));
     assert!(exact.machine.vectors() < 80 && exact.machine.vectors() == retrained.machine.vectors());
     // The offset of the exact form is the best for its values: moving it costs.
     let loss = |machine: &Machine, step: f64| -> f64 {

@@ -33,7 +33,7 @@ use crate::{
     error::require_positive,
     kernel::Kernel,
     linalg::{Cholesky, Matrix},
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Posterior},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Posterior},
     watch::{Status, Watch},
 };
 
@@ -225,7 +225,7 @@ impl Rvm {
             Decision::Values => Calibration::Normal { posteriors: solved.iter().map(|s| posterior(s, &place)).collect() },
             _ => Calibration::Sigmoid { a: vec![-1.0; solved.len()], b: vec![0.0; solved.len()] },
         };
-        let facts = Facts { learner: Some(self.name().into()), rows: Some(rows), objective: Some(objective), ..Facts::default() };
+        let metadata = Metadata { learner: Some(self.name().into()), rows: Some(rows), objective: Some(objective), ..Metadata::default() };
         Machine {
             expansion: Expansion {
                 kernel: self.kernel.clone(),
@@ -237,7 +237,7 @@ impl Rvm {
             scale: None,
             names: data.names.clone(),
             calibration: Some(calibration),
-            facts,
+            metadata,
         }
     }
 }

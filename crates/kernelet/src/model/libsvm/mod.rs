@@ -4,7 +4,7 @@
 //! the order of that line, see [`Pairwise`](crate::machine::Pairwise). An offset is `-rho`.
 //!
 //! LIBSVM writes eight digits of a support vector's features; written from here they have as many as are needed to read the same number
-//! back, so a machine loses nothing but what the format has no place for: feature names, all training facts but the svm type, and whether
+//! back, so a machine loses nothing but what the format has no place for: feature names, all training metadata but the svm type, and whether
 //! vectors were stored dense or sparse. A machine with a scaling is refused: write that to a range file, see [`range`](super::range).
 mod number;
 mod read;

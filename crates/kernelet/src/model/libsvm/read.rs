@@ -6,7 +6,7 @@ use crate::{
     Error, Result,
     data::Label,
     kernel::Kernel,
-    machine::{Calibration, Coefficients, Decision, Expansion, Facts, Machine, Pairwise},
+    machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
     model::in_file,
 };
 
@@ -40,7 +40,7 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
         scale: None,
         names: None,
         calibration,
-        facts: Facts { learner: Some(learner.into()), ..Facts::default() },
+        metadata: Metadata { learner: Some(learner.into()), ..Metadata::default() },
     };
     machine.check().map_err(|error| in_file(origin, error))?;
     Ok(machine)
@@ -239,7 +239,7 @@ mod tests {
         assert_eq!(machine.offsets, [-0.25]);
         assert_eq!(machine.expansion.vectors.to_dense().values(), [0.5, 0.0, 2.0, 0.0, 1.0, 0.0]);
         assert_eq!(machine.expansion.coefficients.stored().values(), [1.0, -1.0]);
-        assert_eq!(machine.facts.learner.as_deref(), Some("svc"));
+        assert_eq!(machine.metadata.learner.as_deref(), Some("svc"));
         let windows = BINARY.replace('\n', "\r\n") + "\r\n";
         assert_eq!(from_bytes(windows.as_bytes(), "m").unwrap(), machine);
     }

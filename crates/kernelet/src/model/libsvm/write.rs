@@ -74,7 +74,7 @@ struct Layout {
 
 impl Layout {
     fn of(machine: &Machine) -> Result<Self> {
-        let nu = machine.facts.learner.as_deref().is_some_and(|learner| learner.starts_with("nu-"));
+        let nu = machine.metadata.learner.as_deref().is_some_and(|learner| learner.starts_with("nu-"));
         let stored = machine.expansion.coefficients.stored();
         let single = |svm_type| Layout { svm_type, classes: 2, labels: vec![], counts: vec![], rows: rows(stored, 0..stored.rows()) };
         let svm_type = if nu { "nu_svc" } else { "c_svc" };
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
     use crate::{
         data::{Csr, Scale},
-        machine::{Expansion, Facts},
+        machine::{Expansion, Metadata},
         model::libsvm::from_bytes,
     };
 
@@ -250,7 +250,7 @@ mod tests {
             scale: None,
             names: None,
             calibration: None,
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         }
     }
 

@@ -158,7 +158,7 @@ fn metadata(machine: &Machine, evaluations: usize) -> Vec<StringStringEntryProto
     let json = |value: serde_json::Result<String>| value.unwrap_or_default();
     let mut entries =
         vec![("kernel", json(serde_json::to_string(&machine.expansion.kernel))), ("evaluations_per_row", evaluations.to_string())];
-    entries.push(("facts", json(serde_json::to_string(&machine.facts))));
+    entries.push(("facts", json(serde_json::to_string(&machine.metadata))));
     if !labels.is_empty() {
         entries.push(("labels", json(serde_json::to_string(&labels))));
     }
@@ -181,7 +181,7 @@ mod tests {
         data::Label,
         kernel::Kernel,
         linalg::Matrix,
-        machine::{Calibration, Coefficients, Decision, Expansion, Facts},
+        machine::{Calibration, Coefficients, Decision, Expansion, Metadata},
     };
 
     fn machine(kernel: Kernel) -> Machine {
@@ -197,7 +197,7 @@ mod tests {
             scale: None,
             names: Some(vec!["x".into(), "y".into()]),
             calibration: Some(Calibration::Sigmoid { a: vec![-1.0; 3], b: vec![0.0; 3] }),
-            facts: Facts::default(),
+            metadata: Metadata::default(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What is known about how a machine came to be.
+//! Training metadata: what is known about how a machine was made.
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, Result};
@@ -6,7 +6,7 @@ use crate::{Error, Result};
 /// How a machine was trained; every part may be unknown.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Facts {
+pub struct Metadata {
     /// The learner or method, by the name used on the command line.
     pub learner: Option<String>,
     /// The cost C of a margin error.
@@ -37,29 +37,29 @@ pub struct Facts {
     pub rank: Option<usize>,
     /// What features stand for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub features: Option<FeatureFacts>,
+    pub features: Option<FeatureMetadata>,
     /// The basis in which it was trained.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub basis: Option<BasisFacts>,
-    /// The sizes on the way to this machine, where they were asked for.
+    pub basis: Option<BasisMetadata>,
+    /// The size path to this machine, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<PathFacts>,
+    pub path: Option<PathMetadata>,
 }
 
-/// The sizes on the way from a larger machine to this one.
+/// The size path from a larger machine to this one.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct PathFacts {
+pub struct PathMetadata {
     /// The method, by the name used on the command line.
     pub method: String,
     /// Vectors of the larger machine.
     pub vectors_before: usize,
     /// The sizes, smallest first.
-    pub levels: Vec<SizeFacts>,
+    pub levels: Vec<SizeMetadata>,
 }
 
 /// What is known of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct SizeFacts {
+pub struct SizeMetadata {
     /// The number of vectors.
     pub vectors: usize,
     /// The squared distance of the weight vectors over that of the start.
@@ -72,7 +72,7 @@ pub struct SizeFacts {
 
 /// The basis in whose coordinates a machine was trained.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct BasisFacts {
+pub struct BasisMetadata {
     /// The method that chose it, by the name used on the command line.
     pub method: String,
     /// The vectors asked for.
@@ -109,7 +109,7 @@ pub struct SizeLoss {
 
 /// How much of the training rows' variance in feature space each feature has.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct FeatureFacts {
+pub struct FeatureMetadata {
     /// The variance along each feature, largest first.
     pub variances: Vec<f64>,
     /// The variance along all directions together.
@@ -121,14 +121,14 @@ pub struct FeatureFacts {
     pub weighted: bool,
 }
 
-impl FeatureFacts {
+impl FeatureMetadata {
     /// The part of the variance that each feature has.
     pub fn explained(&self) -> Vec<f64> {
         self.variances.iter().map(|variance| variance / self.total_variance).collect()
     }
 }
 
-impl Facts {
+impl Metadata {
     /// Checks that every number is finite.
     pub fn check(&self) -> Result<()> {
         let numbers = [("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda), ("objective", self.objective)];
@@ -155,25 +155,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn facts_that_are_not_finite_are_refused() {
-        assert!(Facts { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Facts::default() }.check().is_ok());
-        let explained = FeatureFacts { variances: vec![3.0, 1.0], total_variance: 5.0, ..FeatureFacts::default() };
+    fn metadata_that_are_not_finite_are_refused() {
+        assert!(Metadata { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Metadata::default() }.check().is_ok());
+        let explained = FeatureMetadata { variances: vec![3.0, 1.0], total_variance: 5.0, ..FeatureMetadata::default() };
         assert_eq!(explained.explained(), [0.6, 0.2]);
         let bad = [
-            Facts { nu: Some(f64::NAN), ..Facts::default() },
-            Facts { class_weights: Some(vec![1.0, f64::INFINITY]), ..Facts::default() },
-            Facts { features: Some(FeatureFacts { total_variance: f64::NAN, ..explained }), ..Facts::default() },
-            Facts { basis: Some(BasisFacts { mean_error: f64::NAN, ..BasisFacts::default() }), ..Facts::default() },
-            Facts {
-                path: Some(PathFacts {
-                    levels: vec![SizeFacts { test_error: Some(f64::NAN), ..SizeFacts::default() }],
-                    ..PathFacts::default()
+            Metadata { nu: Some(f64::NAN), ..Metadata::default() },
+            Metadata { class_weights: Some(vec![1.0, f64::INFINITY]), ..Metadata::default() },
+            Metadata { features: Some(FeatureMetadata { total_variance: f64::NAN, ..explained }), ..Metadata::default() },
+            Metadata { basis: Some(BasisMetadata { mean_error: f64::NAN, ..BasisMetadata::default() }), ..Metadata::default() },
+            Metadata {
+                path: Some(PathMetadata {
+                    levels: vec![SizeMetadata { test_error: Some(f64::NAN), ..SizeMetadata::default() }],
+                    ..PathMetadata::default()
                 }),
-                ..Facts::default()
+                ..Metadata::default()
             },
         ];
-        for facts in bad {
-            assert!(facts.check().unwrap_err().to_string().ends_with("must be a finite number"));
+        for metadata in bad {
+            assert!(metadata.check().unwrap_err().to_string().ends_with("must be a finite number"));
         }
     }
 }
