@@ -9,7 +9,7 @@ mod work;
 use std::ffi::OsString;
 
 use kernelet::{
-    basis::{GramPoints, OnlineBasis},
+    basis::{EmpiricalPoints, OnlineBasis},
     data::{Dataset, Points},
     kernel::{Kernel, Linear},
     linalg::Matrix,
@@ -77,9 +77,9 @@ fn basis(py: Python, flags: Vec<String>, rows: Rows, threads: usize, report: Opt
     let chosen = work::interruptible(py, threads, report, move |watch| match kernel {
         // Values between vectors are not in rows of kernel values; points with the linear kernel have them.
         Kernel::Precomputed(_) => {
-            let stand = GramPoints::of(&points)?;
-            let basis = method.choose(&Kernel::Linear(Linear {}), &stand.points, &budget, watch)?;
-            Ok((stand.back(&coordinates(&basis.frame))?, path::figures_of_basis(&basis, method.grows()), basis.chosen))
+            let empirical = EmpiricalPoints::of(&points)?;
+            let basis = method.choose(&Kernel::Linear(Linear {}), &empirical.points, &budget, watch)?;
+            Ok((empirical.back(&coordinates(&basis.frame))?, path::figures_of_basis(&basis, method.grows()), basis.chosen))
         }
         _ => {
             let basis = method.choose(&kernel, &points, &budget, watch)?;

@@ -1,7 +1,7 @@
 //! `compress` without files: a machine made smaller as the flags say, with the sizes on the way.
 use clap::Parser;
 use kernelet::{
-    compress::{Path, Refit, StandIn, Task},
+    compress::{EmpiricalMap, Path, Refit, Task},
     data::Dataset,
     machine::{Machine, PathMetadata, SizeMetadata, residual, squared_norm},
     watch::{Status, Watch},
@@ -145,14 +145,14 @@ impl Work<'_> {
         }
         let report = json!({
             "why": found.why, "goals_met": found.missing.is_empty(), "held_out_rows": found.held_out,
-            "held_out_loss": found.figures.loss, "held_out_loss_before": found.loss_before, "held_out_agreement": found.figures.agreement,
+            "held_out_loss": found.metrics.loss, "held_out_loss_before": found.loss_before, "held_out_agreement": found.metrics.agreement,
             "tried": found.tried.iter().map(Tried::of).collect::<Vec<_>>(),
         });
         Ok(Smaller {
             machine: found.machine,
             sizes,
             path: None,
-            method: format!("auto: {}", found.way),
+            method: format!("auto: {}", found.strategy),
             status: found.status,
             notes,
             report,
@@ -162,20 +162,20 @@ impl Work<'_> {
     fn by_method(&self, seed: u64, machine: &Machine, data: Option<Dataset>) -> Result<Smaller> {
         let flags = &self.flags;
         let method = flags.method().make(&flags.settings, seed)?;
-        let stand_in = StandIn::of(machine, data.as_ref())?;
+        let empirical_map = EmpiricalMap::of(machine, data.as_ref())?;
         let rows = Rows { data, test: None };
-        let (machine, rows) = match &stand_in {
+        let (machine, rows) = match &empirical_map {
             None => (machine, rows),
-            Some(stand_in) => (&stand_in.machine, flags.standing_in(stand_in, &rows)?),
+            Some(empirical_map) => (&empirical_map.machine, flags.in_empirical_space(empirical_map, &rows)?),
         };
         let candidates = flags.candidates(machine, &rows)?;
         let task = Task { machine, data: rows.data.as_ref(), candidates: candidates.as_ref() };
         let (budget, missing) = flags.budget(&task, flags.c, seed, self.watch)?;
         let path = method.sparsify(&task, &budget, self.watch)?;
         let mut sizes = self.sizes(&path, &task)?;
-        if let Some(stand_in) = &stand_in {
+        if let Some(empirical_map) = &empirical_map {
             for (_, small) in &mut sizes {
-                *small = stand_in.back(small)?;
+                *small = empirical_map.back(small)?;
             }
         }
         let small = sizes.last().map(|(_, small)| small.clone()).ok_or(Failure::Cancelled)?;
@@ -186,7 +186,7 @@ impl Work<'_> {
         let status = path.status;
         let as_found =
             flags.settings.refinement().is_none() && flags.refit.is_none_or(|refit| refit == Refit::None) && flags.threshold.is_none();
-        let path = (as_found && stand_in.is_none()).then_some(path);
+        let path = (as_found && empirical_map.is_none()).then_some(path);
         let (method, report) = (flags.method().name.to_string(), json!({}));
         Ok(Smaller { machine: small, sizes, path, method, status, notes, report })
     }

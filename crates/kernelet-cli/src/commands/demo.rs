@@ -71,7 +71,7 @@ impl Demo {
         let report = report::of_digits(&full, (&train, &test), self.output.as_deref(), session)?;
         let rows = (train.len(), test.len());
         session.answer(&Shown {
-            way: small.way,
+            way: small.strategy,
             rows: rows.0,
             test_rows: rows.1,
             gamma: GAMMA,

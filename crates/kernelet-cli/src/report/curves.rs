@@ -5,7 +5,7 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Auto, Budget, Effort, Figures, Goals, StandIn, Task},
+    compress::{Auto, Budget, Effort, EmpiricalMap, Goals, Metrics, Task},
     data::Dataset,
     kernel::Kernel,
     machine::Machine,
@@ -149,22 +149,22 @@ fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<Str
     let goals = Goals { max_vectors: Some(material.largest()), ..Goals::default() };
     let task = Task { machine: material.machine, data: material.data, candidates: None };
     let found = auto.run(task, &goals, &session.watch())?;
-    let step = |(machine, figures): (Machine, Figures)| Step { machine, residual: figures.residual };
+    let step = |(machine, metrics): (Machine, Metrics)| Step { machine, residual: metrics.residual };
     let mut steps: Vec<Step> = found.path.into_iter().map(step).collect();
     // The largest was trained on with all rows.
     if let Some(last) = steps.last_mut() {
         last.machine = found.machine;
     }
-    Ok((steps, Some(format!("{} at the largest size", found.way))))
+    Ok((steps, Some(format!("{} at the largest size", found.strategy))))
 }
 
 fn rewritten(method: &'static sparsifiers::Method, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
-    let stand_in = StandIn::of(material.machine, material.data)?;
-    let data = match (&stand_in, material.data) {
-        (Some(stand_in), Some(data)) => Some(stand_in.rows(data)?),
+    let empirical_map = EmpiricalMap::of(material.machine, material.data)?;
+    let data = match (&empirical_map, material.data) {
+        (Some(empirical_map), Some(data)) => Some(empirical_map.rows(data)?),
         _ => None,
     };
-    let machine = stand_in.as_ref().map_or(material.machine, |stand_in| &stand_in.machine);
+    let machine = empirical_map.as_ref().map_or(material.machine, |empirical_map| &empirical_map.machine);
     let task = Task { machine, data: data.as_ref().or(material.data), candidates: None };
     let budget = Budget { max_vectors: material.largest(), ..Budget::default() };
     let settings = Settings { grid: true, ..Settings::default() };
@@ -175,7 +175,7 @@ fn rewritten(method: &'static sparsifiers::Method, material: &Material, session:
         let Some(place) = levels.iter().rposition(|level| level.vectors <= size).filter(|place| last != Some(*place)) else { continue };
         last = Some(place);
         let Some(small) = path.machine(place) else { continue };
-        let small = stand_in.as_ref().map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
+        let small = empirical_map.as_ref().map_or(Ok(small.clone()), |empirical_map| empirical_map.back(&small))?;
         steps.push(Step { machine: small, residual: Some(levels[place].relative_residual) });
     }
     Ok((steps, path.note.clone()))

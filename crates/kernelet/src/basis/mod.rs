@@ -4,11 +4,11 @@
 //! machine: one file each. `growth` adds one vector after the other; `blocks` and `field` are the sums over rows that selection, construction and direct
 //! training share.
 mod blocks;
+pub(crate) mod empirical_points;
 pub(crate) mod field;
 mod fisher;
 mod frame;
 pub(crate) mod gram;
-pub(crate) mod gram_points;
 mod greedy_basis;
 pub(crate) mod growth;
 mod kmeans;
@@ -17,9 +17,9 @@ mod online;
 mod random;
 mod rpcholesky;
 
+pub use empirical_points::EmpiricalPoints;
 pub use fisher::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage};
 pub use frame::{DEPENDENT, Frame, JITTER, check_definite};
-pub use gram_points::GramPoints;
 pub use greedy_basis::GreedyBasis;
 pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;

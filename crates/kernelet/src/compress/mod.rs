@@ -8,12 +8,12 @@ mod budget;
 mod conformance;
 pub mod construct;
 mod distil;
+mod empirical_map;
 mod owned;
 mod path;
 mod refit;
 mod search;
 pub mod select;
-mod stand_in;
 mod task;
 mod threshold;
 #[cfg(test)]
@@ -22,11 +22,13 @@ pub(crate) mod toy;
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
 pub use distil::Distil;
+pub use empirical_map::EmpiricalMap;
 pub use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
-pub use search::{Attempt, Auto, Compressed, Compression, Effort, Figures, First, Goals, Judge, Metric, Parts, Steps, Way};
-pub use stand_in::StandIn;
+pub use search::{
+    Attempt, Auto, Compressed, Compression, Effort, Goals, Metric, Metrics, Parts, PrimaryMetric, Steps, Strategy, Validator,
+};
 pub use task::Task;
 pub(crate) use task::part_of;
 pub use threshold::least_error_offsets;

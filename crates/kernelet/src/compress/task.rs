@@ -49,7 +49,7 @@ impl<'a> Task<'a> {
             return Err(Error::Unsupported {
                 method: "compression",
                 with: "a precomputed kernel, whose values between vectors are not in the model".into(),
-                instead: "compress the StandIn of the machine, which reads them from the training rows, or train with a kernel that has a formula"
+                instead: "compress the EmpiricalMap of the machine, which reads them from the training rows, or train with a kernel that has a formula"
                     .into(),
             });
         }

@@ -1,9 +1,9 @@
 //! A learner on a basis of rows whose kernel values are given.
 //!
-//! The learner has the linear kernel and sees points whose dot products are the given values ([`GramPoints`]); the rows that it chose become the vectors of
+//! The learner has the linear kernel and sees points whose dot products are the given values ([`EmpiricalPoints`]); the rows that it chose become the vectors of
 //! a machine with the precomputed kernel. Cost: n r^2 for the points, with r the rank of the kernel matrix, and that of the learner.
 use super::{Fit, Learner};
-use crate::{Result, basis::GramPoints, data::Dataset, watch::Watch};
+use crate::{Result, basis::EmpiricalPoints, data::Dataset, watch::Watch};
 
 /// A learner for rows of kernel values.
 pub struct OnGram {
@@ -21,20 +21,20 @@ impl Learner for OnGram {
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        let stand = GramPoints::of(&data.points)?;
-        let fit = self.learner.learn(&on_points(data, &stand), watch)?;
-        Ok(Fit { machine: stand.back(&fit.machine)?, ..fit })
+        let empirical = EmpiricalPoints::of(&data.points)?;
+        let fit = self.learner.learn(&on_points(data, &empirical), watch)?;
+        Ok(Fit { machine: empirical.back(&fit.machine)?, ..fit })
     }
 
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
-        let stand = GramPoints::of(&data.points)?;
-        let path = self.learner.learn_path(&on_points(data, &stand), watch)?;
-        path.into_iter().map(|fit| Ok(Fit { machine: stand.back(&fit.machine)?, ..fit })).collect()
+        let empirical = EmpiricalPoints::of(&data.points)?;
+        let path = self.learner.learn_path(&on_points(data, &empirical), watch)?;
+        path.into_iter().map(|fit| Ok(Fit { machine: empirical.back(&fit.machine)?, ..fit })).collect()
     }
 }
 
-fn on_points(data: &Dataset, stand: &GramPoints) -> Dataset {
-    Dataset { points: stand.points.clone(), names: None, target: data.target.clone(), weights: data.weights.clone() }
+fn on_points(data: &Dataset, empirical: &EmpiricalPoints) -> Dataset {
+    Dataset { points: empirical.points.clone(), names: None, target: data.target.clone(), weights: data.weights.clone() }
 }
 
 #[cfg(test)]

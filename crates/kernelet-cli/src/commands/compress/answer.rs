@@ -71,7 +71,7 @@ pub(super) struct Shown {
     pub agreement: Option<f64>,
 }
 
-/// One thing that was tried, with its figures on held-out rows.
+/// One thing that was tried, with its metrics on validation rows.
 #[derive(Serialize)]
 pub(crate) struct Tried {
     way: String,
@@ -86,8 +86,8 @@ pub(crate) struct Tried {
 
 impl Tried {
     pub fn of(attempt: &Attempt) -> Self {
-        let Attempt { way, vectors, figures, seconds, failed } = attempt.clone();
-        Tried { way, vectors, relative_residual: figures.residual, agreement: figures.agreement, loss: figures.loss, seconds, failed }
+        let Attempt { strategy: way, vectors, metrics, seconds, failed } = attempt.clone();
+        Tried { way, vectors, relative_residual: metrics.residual, agreement: metrics.agreement, loss: metrics.loss, seconds, failed }
     }
 }
 

@@ -86,7 +86,7 @@ impl Compress {
             session.note("interrupted; the best machine so far is kept");
         }
         for attempt in found.tried.iter().filter(|attempt| attempt.failed.is_some()) {
-            session.detail(format!("{}: {}", attempt.way, attempt.failed.as_deref().unwrap_or_default()));
+            session.detail(format!("{}: {}", attempt.strategy, attempt.failed.as_deref().unwrap_or_default()));
         }
         found.missing.iter().for_each(|sentence| session.note(format!("not reached: {sentence}")));
         if self.data.is_none() && self.effort != Effort::Quick {
@@ -98,13 +98,13 @@ impl Compress {
 /// The best machine of each size tried.
 fn levels(machine: &Machine, found: &Compressed, rows: &Rows) -> Result<Vec<Shown>> {
     let start: f64 = squared_norm(&machine.expansion)?.iter().sum();
-    let shown = |(small, figures): &(Machine, kernelet::compress::Figures)| {
+    let shown = |(small, metrics): &(Machine, kernelet::compress::Metrics)| {
         Ok(Shown {
             vectors: small.vectors(),
-            residual: figures.residual.map(|residual| residual * start),
+            residual: metrics.residual.map(|residual| residual * start),
             train_error: error_on(small, rows.data.as_ref())?,
             test_error: error_on(small, rows.test.as_ref())?,
-            agreement: figures.agreement,
+            agreement: metrics.agreement,
         })
     };
     found.path.iter().map(shown).collect()
@@ -113,11 +113,11 @@ fn levels(machine: &Machine, found: &Compressed, rows: &Rows) -> Result<Vec<Show
 impl Answered {
     /// What was tried, and why this machine.
     fn tell(&mut self, found: &Compressed) {
-        (self.way, self.why) = (Some(found.way.clone()), Some(found.why.clone()));
+        (self.way, self.why) = (Some(found.strategy.clone()), Some(found.why.clone()));
         (self.goals_met, self.missing) = (Some(found.missing.is_empty()), found.missing.clone());
         self.held_out_rows = Some(found.held_out).filter(|rows| *rows > 0);
-        (self.held_out_loss, self.held_out_loss_before) = (found.figures.loss, found.loss_before);
-        self.held_out_agreement = found.figures.agreement;
+        (self.held_out_loss, self.held_out_loss_before) = (found.metrics.loss, found.loss_before);
+        self.held_out_agreement = found.metrics.agreement;
         self.tried = found.tried.iter().map(Tried::of).collect();
     }
 }

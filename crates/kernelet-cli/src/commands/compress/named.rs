@@ -2,7 +2,9 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Budget, Compression, Goals, Level, Path, Refit, StandIn, Steps, Task, Way, construct::refine, least_error_offsets, refit},
+    compress::{
+        Budget, Compression, EmpiricalMap, Goals, Level, Path, Refit, Steps, Strategy, Task, construct::refine, least_error_offsets, refit,
+    },
     data::{Dataset, Points},
     machine::{Machine, residual},
     model::{self, Kind},
@@ -22,10 +24,10 @@ use crate::{
 impl Compress {
     /// Compresses by one method.
     pub(super) fn run_named(&self, machine: Machine, kind: Kind, rows: Rows, session: &Session) -> Result<()> {
-        let stand_in = StandIn::of(&machine, rows.data.as_ref())?;
-        let (machine, rows) = match &stand_in {
+        let empirical_map = EmpiricalMap::of(&machine, rows.data.as_ref())?;
+        let (machine, rows) = match &empirical_map {
             None => (machine, rows),
-            Some(stand_in) => (stand_in.machine.clone(), self.standing_in(stand_in, &rows)?),
+            Some(empirical_map) => (empirical_map.machine.clone(), self.in_empirical_space(empirical_map, &rows)?),
         };
         let needed = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm));
         let c = if needed { self.cost(&machine, kind, session) } else { self.c };
@@ -59,20 +61,20 @@ impl Compress {
         if self.path {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
-        let mut small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
+        let mut small = empirical_map.map_or(Ok(small.clone()), |empirical_map| empirical_map.back(&small))?;
         small.metadata.path = answer.path.is_some().then(|| answer.path_metadata());
         model::save(&small, &self.output)?;
         session.answer(&answer)
     }
 
     /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
-    pub(crate) fn standing_in(&self, stand_in: &StandIn, rows: &Rows) -> Result<Rows> {
+    pub(crate) fn in_empirical_space(&self, empirical_map: &EmpiricalMap, rows: &Rows) -> Result<Rows> {
         if self.method().makes_vectors() || self.settings.refinement().is_some() || self.from_data {
             return Err(Failure::usage(
                 "a precomputed kernel knows its values with the training rows alone: choose among the model's vectors with pursuit, l1, l0 or independent",
             ));
         }
-        let translated = |rows: &Option<Dataset>| rows.as_ref().map(|rows| stand_in.rows(rows)).transpose();
+        let translated = |rows: &Option<Dataset>| rows.as_ref().map(|rows| empirical_map.rows(rows)).transpose();
         Ok(Rows { data: translated(&rows.data)?, test: translated(&rows.test)? })
     }
 
@@ -99,9 +101,10 @@ impl Compress {
             c,
             least_error: self.threshold == Some(ThresholdFlag::TrainError),
         };
-        let ways = [Way { name: self.method().name.into(), steps, from: vec![], rival: true }];
+        let strategies = [Strategy { name: self.method().name.into(), steps, from: vec![], candidate: true }];
         let (metric, most_rows) = (self.goals.metric, usize::MAX);
-        let found = Compression { task: *task, ways: &ways, goals: &goals, metric, curve: false, most_rows, seed }.run(watch)?;
+        let found =
+            Compression { task: *task, strategies: &strategies, goals: &goals, metric, curve: false, most_rows, seed }.run(watch)?;
         Ok((Budget::vectors(found.machine.vectors().max(1)), found.missing))
     }
 

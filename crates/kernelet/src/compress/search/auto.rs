@@ -1,24 +1,24 @@
-//! Which ways are worth trying? By the kernel, the rows there are, and the time that may be spent.
+//! Which strategies are worth trying? By the kernel, the rows there are, and the time that may be spent.
 //!
-//! | there are | ways |
+//! | there are | strategies |
 //! |---|---|
-//! | no rows | vectors chosen by pursuit or made by fixed-point steps, then all moved together: the distance of the weight vectors judges |
+//! | no rows | vectors chosen by pursuit or made by fixed-point steps, then all moved together: the distance of the weight vectors decides |
 //! | rows | those with coefficients that fit the outputs on the rows, and distillation, from the vectors of both and from its own |
 //! | labels that are to be used | direct training on them, from the vectors of both and from its own |
 //!
-//! Of the starts of training the one with the least objective is kept: it tells them apart better than errors on some held-out rows do.
+//! Of the starts of training the one with the least objective is kept: it separates them better than the error on some validation rows.
 //!
-//! Rows that the machine knows by heart flatter what imitates its weights. Where the best machine of a size is judged by the labels of such rows,
-//! imitation is a start for training and no rival for it.
+//! Rows that the machine fits near-perfectly give optimistic error estimates for what imitates its weights. Where the best machine of a size is chosen by
+//! the labels of such rows, imitation is used as a warm start for training, not as a candidate.
 //!
-//! Kernels with a corner have vectors chosen, never moved.
+//! With kernels that are not differentiable at zero distance, vectors are chosen, never moved.
 use super::{
     compression::{Compressed, Compression},
     effort::Effort,
     goals::Goals,
-    interpolates::by_heart,
-    strategy::{Steps, Way},
-    validation::{First, Metric},
+    interpolates::fits_training_rows,
+    strategy::{Steps, Strategy},
+    validation::{Metric, PrimaryMetric},
 };
 use crate::{
     Result,
@@ -49,7 +49,7 @@ pub struct Auto {
     pub c: Option<f64>,
     /// What loss means; none for the usual.
     pub metric: Option<Metric>,
-    /// Whether sizes on the way are wanted where the size is given.
+    /// Whether the size path is wanted where the size is given.
     pub curve: bool,
     /// Seed of all that is drawn.
     pub seed: u64,
@@ -60,19 +60,19 @@ impl Auto {
     pub fn run(&self, task: Task, goals: &Goals, watch: &Watch) -> Result<Compressed> {
         let (machine, most_rows) = (task.machine, self.effort.most_rows());
         // Where the distance of the weight vectors alone counts, rows are of no use.
-        let by_residual = goals.first() == First::Residual;
+        let by_residual = goals.primary() == PrimaryMetric::Residual;
         let known = Knowledge {
             rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
             labels: self.labels,
-            by_heart: !goals.about_quality() && by_heart(&task)?,
+            fits_training_rows: !goals.about_quality() && fits_training_rows(&task)?,
             keep_pairs: self.keep_pairs,
             c: self.c.or(machine.metadata.c).unwrap_or(1.0),
             vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
             seed: self.seed,
         };
-        let ways = ways_for(machine, known, self.effort);
+        let strategies = strategies_for(machine, known, self.effort);
         let (metric, curve, seed) = (self.metric, self.curve, self.seed);
-        Compression { task, ways: &ways, goals, metric, curve, most_rows, seed }.run(watch)
+        Compression { task, strategies: &strategies, goals, metric, curve, most_rows, seed }.run(watch)
     }
 }
 
@@ -83,8 +83,8 @@ pub(super) struct Knowledge {
     pub rows: usize,
     /// Their labels are to be learned from.
     pub labels: bool,
-    /// Their labels judge, and the machine knows them by heart.
-    pub by_heart: bool,
+    /// Validation is by their labels, and the machine fits them near-perfectly.
+    pub fits_training_rows: bool,
     /// The outputs of a one-vs-one machine are to stay those of pairs.
     pub keep_pairs: bool,
     /// The cost of an error.
@@ -98,30 +98,30 @@ pub(super) struct Knowledge {
 /// Kernel values times features that making vectors one after another may look at, before it takes too long.
 const MOST_WORK: f64 = 3e7;
 
-/// The ways to try.
-pub(super) fn ways_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Way> {
+/// The strategies to try.
+pub(super) fn strategies_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Strategy> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth();
     let refit = if known.rows > 0 { Refit::Outputs } else { Refit::None };
-    let mut ways = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth)];
+    let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth)];
     let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + machine.outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
-        ways.push(match kernel.profile().argument() {
+        strategies.push(match kernel.profile().argument() {
             Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
             Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, refit, true),
         });
     }
-    if let Some(trained) = trained_way(machine, known, effort, (0..ways.len()).collect()) {
-        // What imitates a model that knows the held-out rows is no rival for what learns from the others alone.
-        ways.iter_mut().for_each(|way| way.rival = !(known.labels || known.by_heart));
-        ways.push(trained);
+    if let Some(trained) = trained_strategy(machine, known, effort, (0..strategies.len()).collect()) {
+        // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
+        strategies.iter_mut().for_each(|strategy| strategy.candidate = !(known.labels || known.fits_training_rows));
+        strategies.push(trained);
     }
-    ways
+    strategies
 }
 
-/// Training on the machine's outputs, or on labels, from the vectors of other ways and from its own.
-fn trained_way(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<usize>) -> Option<Way> {
+/// Training on the machine's outputs, or on labels, from the vectors of other strategies and from its own.
+fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<usize>) -> Option<Strategy> {
     let kernel = &machine.expansion.kernel;
     let votes = matches!(machine.decision, Decision::Votes { .. });
     if known.rows == 0 || !kernel.profile().smooth() || !kernel.profile().definite() || (known.keep_pairs && votes) {
@@ -138,18 +138,18 @@ fn trained_way(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<us
         true => ("margin", Steps::Margin { taught: Margin { kernel: kernel.clone(), c, search, ..Margin::default() }, own }),
         false => ("distil", Steps::Distil { taught: Distil { c, search }, own }),
     };
-    Some(Way { name: name.into(), steps, from, rival: true })
+    Some(Strategy { name: name.into(), steps, from, candidate: true })
 }
 
 /// Vectors of a method, moved together where the kernel is smooth.
-fn found_by(method: Box<dyn Sparsifier>, effort: Effort, refit: Refit, smooth: bool) -> Way {
+fn found_by(method: Box<dyn Sparsifier>, effort: Effort, refit: Refit, smooth: bool) -> Strategy {
     let parts = [method.name(), if smooth { " + refine" } else { "" }, if refit == Refit::Outputs { " + outputs" } else { "" }];
     let refinement = smooth.then(|| Refinement { max_steps: effort.steps(), ..Refinement::default() });
-    Way {
+    Strategy {
         name: parts.concat(),
         steps: Steps::Sparsify { method, refinement, refit, c: None, least_error: false },
         from: vec![],
-        rival: true,
+        candidate: true,
     }
 }
 
@@ -160,12 +160,13 @@ mod tests {
 
     fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
         let machine = toy::machine(kernel, 30, 1);
-        let known = Knowledge { rows: 40 * usize::from(rows), labels, by_heart: false, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
-        ways_for(&machine, known, effort).into_iter().map(|way| way.name).collect()
+        let known =
+            Knowledge { rows: 40 * usize::from(rows), labels, fits_training_rows: false, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
+        strategies_for(&machine, known, effort).into_iter().map(|strategy| strategy.name).collect()
     }
 
     #[test]
-    fn the_ways_follow_from_kernel_rows_and_effort() {
+    fn the_strategies_follow_from_kernel_rows_and_effort() {
         let gaussian = || Kernel::gaussian(0.5);
         assert_eq!(names(gaussian(), false, false, Effort::Quick), ["pursuit + refine"]);
         assert_eq!(names(gaussian(), false, false, Effort::Normal), ["pursuit + refine", "fixed-point + refine"]);
@@ -173,16 +174,18 @@ mod tests {
         let found = ["pursuit + refine + outputs", "fixed-point + refine + outputs"];
         assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
         assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
-        let many = Knowledge { rows: 1_000_000, labels: false, by_heart: false, keep_pairs: false, c: 1.0, vectors: 300, seed: 0 };
+        let many =
+            Knowledge { rows: 1_000_000, labels: false, fits_training_rows: false, keep_pairs: false, c: 1.0, vectors: 300, seed: 0 };
         let machine = toy::machine(gaussian(), 30, 1);
-        assert_eq!(ways_for(&machine, many, Effort::Quick).len(), 1, "training on so many rows takes long");
-        let rivals = |known| ways_for(&machine, known, Effort::Normal).iter().map(|way| way.rival).collect::<Vec<_>>();
+        assert_eq!(strategies_for(&machine, many, Effort::Quick).len(), 1, "training on so many rows takes long");
+        let candidates =
+            |known| strategies_for(&machine, known, Effort::Normal).iter().map(|strategy| strategy.candidate).collect::<Vec<_>>();
         let few = Knowledge { rows: 40, vectors: 5, ..many };
-        assert_eq!(rivals(few), [true; 3]);
-        assert_eq!(rivals(Knowledge { by_heart: true, ..few }), [false, false, true]);
-        assert_eq!(rivals(Knowledge { labels: true, ..few }), [false, false, true]);
+        assert_eq!(candidates(few), [true; 3]);
+        assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, false, true]);
+        assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, false, true]);
         assert_eq!(
-            rivals(Knowledge { by_heart: true, rows: usize::MAX, ..few }),
+            candidates(Knowledge { fits_training_rows: true, rows: usize::MAX, ..few }),
             [true; 2],
             "nothing is trained, and imitation is all there is"
         );

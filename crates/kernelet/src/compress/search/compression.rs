@@ -1,14 +1,14 @@
-//! The search for the size and the way.
+//! The search for the size and the strategy.
 //!
-//! A bound on the size alone: every way makes a machine of that size, and the best is kept. Bounds on the quality: sizes double until the machine is
+//! A bound on the size alone: every strategy makes a machine of that size, and the best is kept. Bounds on the quality: sizes double until the machine is
 //! good enough, then the gap is halved some times. No bound at all: sizes double until little is gained, and the knee of the curve is taken. Where
-//! the way that led at the size before is good enough, the others are not tried there; the size that is taken is tried by all.
+//! the strategy that led at the size before is good enough, the others are not tried there; the size that is taken is tried by all.
 use super::{
     goals::Goals,
     recalibrate::recalibrated,
     run::Run,
-    strategy::Way,
-    validation::{Figures, Judge, Metric, Parts},
+    strategy::Strategy,
+    validation::{Metric, Metrics, Parts, Validator},
 };
 use crate::{
     Error, Result,
@@ -21,33 +21,33 @@ use crate::{
 /// One thing that was tried.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// The name of the way.
-    pub way: String,
+    /// The name of the strategy.
+    pub strategy: String,
     /// Vectors of the machine; those asked for where there is none.
     pub vectors: usize,
     /// How good it was.
-    pub figures: Figures,
+    pub metrics: Metrics,
     /// How long it took.
     pub seconds: f64,
     /// Why there is no machine.
     pub failed: Option<String>,
 }
 
-/// A machine to compress, the ways to try and what is asked for.
+/// A machine to compress, the strategies to try and what is asked for.
 pub struct Compression<'a> {
-    /// The machine, and rows to work with and to judge by.
+    /// The machine, and rows to work with and to validate on.
     pub task: Task<'a>,
     /// At least one.
-    pub ways: &'a [Way],
+    pub strategies: &'a [Strategy],
     /// What is asked for.
     pub goals: &'a Goals,
     /// What loss means; none for the usual.
     pub metric: Option<Metric>,
-    /// Whether sizes on the way are wanted where the size is given.
+    /// Whether the size path is wanted where the size is given.
     pub curve: bool,
     /// Rows of the data that are used, drawn at random from more.
     pub most_rows: usize,
-    /// Seed of the rows drawn and held out.
+    /// Seed of the rows drawn and of the validation rows.
     pub seed: u64,
 }
 
@@ -56,18 +56,18 @@ pub struct Compression<'a> {
 pub struct Compressed {
     /// The small machine.
     pub machine: Machine,
-    /// The way that led to it.
-    pub way: String,
-    /// How good it was on the rows held out, before it was made from those too.
-    pub figures: Figures,
+    /// The strategy that led to it.
+    pub strategy: String,
+    /// How good it was on the validation rows, before it was made from those too.
+    pub metrics: Metrics,
     /// The loss of the large machine there.
     pub loss_before: Option<f64>,
-    /// Rows held out.
+    /// Validation rows.
     pub held_out: usize,
     /// All that was tried, in order.
     pub tried: Vec<Attempt>,
     /// The best machine of each size tried, smallest first.
-    pub path: Vec<(Machine, Figures)>,
+    pub path: Vec<(Machine, Metrics)>,
     /// Why this size.
     pub why: String,
     /// What is missing of the goals; empty where they are met.
@@ -77,7 +77,7 @@ pub struct Compressed {
 }
 
 impl Compression<'_> {
-    /// Tries, judges and keeps the best.
+    /// Tries, validates and keeps the best.
     pub fn run(&self, watch: &Watch) -> Result<Compressed> {
         self.goals.check()?;
         self.task.check()?;
@@ -94,16 +94,16 @@ impl Compression<'_> {
         let parts = all.data.map(|data| Parts::of(data, self.seed)).transpose()?;
         let (rows, held_out) = parts.map_or((None, None), |parts| (Some(parts.rows), Some(parts.held_out)));
         let held = held_out.as_ref().map_or(0, |rows| rows.len());
-        let judge = Judge::new(machine, held_out, self.metric, self.goals.first())?;
-        if self.goals.max_loss.is_some() && judge.loss_before().is_none() {
+        let validator = Validator::new(machine, held_out, self.metric, self.goals.primary())?;
+        if self.goals.max_loss.is_some() && validator.loss_before().is_none() {
             return Err(Error::data("the loss is measured on rows with targets; give them with the data, or ask for an agreement"));
         }
         let task = Task { data: rows.as_ref(), ..self.task };
         let mut run = Run {
-            ways: self.ways,
+            strategies: self.strategies,
             goals: self.goals,
             task,
-            judge: &judge,
+            validator: &validator,
             tried: vec![],
             best: vec![],
             starts: vec![],
@@ -116,21 +116,21 @@ impl Compression<'_> {
             (false, true) => run.of_size(most, self.curve),
             (false, false) => run.knee(most)?,
         };
-        run.all_ways(size);
+        run.all_strategies(size);
         let found = run.at(size).cloned().ok_or_else(|| run.first_failure())?;
-        let missing = if self.goals.about_quality() { run.shortfalls(&found.figures) } else { vec![] };
-        let calibration = judge.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
-        let small = self.ways[found.way].again(found.machine, &all, watch)?;
+        let missing = if self.goals.about_quality() { run.shortfalls(&found.metrics) } else { vec![] };
+        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
+        let small = self.strategies[found.strategy].again(found.machine, &all, watch)?;
         let machine = Machine { calibration, ..small };
         machine.check()?;
         Ok(Compressed {
             machine,
-            way: self.ways[found.way].name.clone(),
-            figures: found.figures,
-            loss_before: judge.loss_before(),
+            strategy: self.strategies[found.strategy].name.clone(),
+            metrics: found.metrics,
+            loss_before: validator.loss_before(),
             held_out: held,
             tried: run.tried,
-            path: run.best.into_iter().map(|(_, candidate)| (candidate.machine, candidate.figures)).collect(),
+            path: run.best.into_iter().map(|(_, candidate)| (candidate.machine, candidate.metrics)).collect(),
             why,
             missing,
             status: if watch.cancelled() { Status::Cancelled } else { Status::Converged },
@@ -142,12 +142,12 @@ impl Compression<'_> {
 fn unchanged(machine: &Machine) -> Compressed {
     Compressed {
         machine: machine.clone(),
-        way: "as it was".into(),
-        figures: Figures { residual: Some(0.0), ..Figures::default() },
+        strategy: "as it was".into(),
+        metrics: Metrics { residual: Some(0.0), ..Metrics::default() },
         loss_before: None,
         held_out: 0,
         tried: vec![],
-        path: vec![(machine.clone(), Figures { residual: Some(0.0), ..Figures::default() })],
+        path: vec![(machine.clone(), Metrics { residual: Some(0.0), ..Metrics::default() })],
         why: "all vectors were allowed, and the machine is as it was".into(),
         missing: vec![],
         status: Status::Converged,
@@ -165,9 +165,9 @@ impl Compression<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        auto::{Knowledge, ways_for},
+        auto::{Knowledge, strategies_for},
         effort::Effort,
-        validation::First,
+        validation::PrimaryMetric,
     };
     use super::*;
     use crate::{
@@ -184,26 +184,26 @@ mod tests {
         let known = Knowledge {
             rows: data.map_or(0, |data| data.len()),
             labels: false,
-            by_heart: false,
+            fits_training_rows: false,
             keep_pairs: false,
             c: 10.0,
             vectors: 20,
             seed: 0,
         };
-        let ways = ways_for(machine, known, effort);
+        let strategies = strategies_for(machine, known, effort);
         let task = Task { machine, data, candidates: None };
-        Compression { task, ways: &ways, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
+        Compression { task, strategies: &strategies, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
     }
 
     #[test]
-    fn the_best_of_the_ways_is_kept() {
+    fn the_best_of_the_strategies_is_kept() {
         let data = banana(400, 1);
         let machine = full(&data);
         let goals = Goals { max_vectors: Some(12), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Normal).unwrap();
         assert_eq!((small.machine.vectors(), small.tried.len(), small.held_out), (12, 3, 88));
-        let judge = Judge::new(&machine, Some(Parts::of(&data, 0).unwrap().held_out), None, First::Loss).unwrap();
-        assert!(small.tried.iter().all(|attempt| !judge.better(&attempt.figures, &small.figures)));
+        let validator = Validator::new(&machine, Some(Parts::of(&data, 0).unwrap().held_out), None, PrimaryMetric::Loss).unwrap();
+        assert!(small.tried.iter().all(|attempt| !validator.better(&attempt.metrics, &small.metrics)));
         let (new, before) = (banana(3000, 2), machine.score(&banana(3000, 2)).unwrap().loss());
         assert!(small.machine.score(&new).unwrap().loss() < before + 0.02);
     }
@@ -214,10 +214,10 @@ mod tests {
         let machine = full(&data);
         let goals = Goals { min_agreement: Some(0.95), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Quick).unwrap();
-        assert!(small.missing.is_empty() && small.figures.agreement.unwrap() >= 0.95 && small.machine.vectors() < machine.vectors() / 2);
+        assert!(small.missing.is_empty() && small.metrics.agreement.unwrap() >= 0.95 && small.machine.vectors() < machine.vectors() / 2);
         let residual = Goals { max_residual: Some(0.1), ..Goals::default() };
         let near = compress(&machine, None, &residual, Effort::Quick).unwrap();
-        assert!(near.figures.residual.unwrap() <= 0.1 && near.machine.vectors() < machine.vectors());
+        assert!(near.metrics.residual.unwrap() <= 0.1 && near.machine.vectors() < machine.vectors());
         let tight = Goals { max_vectors: Some(5), max_residual: Some(1e-6), ..Goals::default() };
         let far = compress(&machine, None, &tight, Effort::Quick).unwrap();
         assert_eq!((far.machine.vectors(), far.missing.len()), (5, 2), "{:?}", far.missing);

@@ -3,12 +3,12 @@
 /// How much time may be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Effort {
-    /// One way, few steps.
+    /// One strategy, few steps.
     Quick,
-    /// Some ways.
+    /// Some strategies.
     #[default]
     Normal,
-    /// More ways, starts and steps.
+    /// More strategies, starts and steps.
     Thorough,
 }
 

@@ -1,5 +1,5 @@
 //! What is asked of a small machine: how small, and how good.
-use super::validation::{Figures, First, Judge};
+use super::validation::{Metrics, PrimaryMetric, Validator};
 use crate::{Error, Result, machine::Machine, model::native};
 
 /// Bounds on size and on quality. The machine found is the smallest that has the quality, or the best one of the size.
@@ -13,9 +13,9 @@ pub struct Goals {
     pub max_bytes: Option<usize>,
     /// The largest squared distance of the weight vectors, as a part of their squared size.
     pub max_residual: Option<f64>,
-    /// The largest rise of the loss on held-out rows.
+    /// The largest rise of the loss on validation rows.
     pub max_loss: Option<f64>,
-    /// The smallest part of the held-out rows that the small machine predicts as the large one.
+    /// The smallest fraction of the validation rows that the small machine predicts as the large one.
     pub min_agreement: Option<f64>,
 }
 
@@ -47,12 +47,12 @@ impl Goals {
         self.max_loss.is_some() || self.min_agreement.is_some()
     }
 
-    /// What counts first: what is asked for, else the loss.
-    pub fn first(&self) -> First {
+    /// The primary metric: what is asked for, else the loss.
+    pub fn primary(&self) -> PrimaryMetric {
         match (self.max_residual, self.min_agreement, self.max_loss) {
-            (_, Some(_), None) => First::Agreement,
-            (Some(_), None, None) => First::Residual,
-            _ => First::Loss,
+            (_, Some(_), None) => PrimaryMetric::Agreement,
+            (Some(_), None, None) => PrimaryMetric::Residual,
+            _ => PrimaryMetric::Loss,
         }
     }
 
@@ -69,31 +69,31 @@ impl Goals {
         Ok([self.max_vectors, part, of_bytes].into_iter().flatten().fold(all, usize::min))
     }
 
-    /// True when the figures have all the quality that is asked for.
-    pub fn met(&self, figures: &Figures, judge: &Judge) -> bool {
-        self.shortfalls(figures, judge).is_empty()
+    /// True when the metrics have all the quality that is asked for.
+    pub fn met(&self, metrics: &Metrics, validator: &Validator) -> bool {
+        self.shortfalls(metrics, validator).is_empty()
     }
 
     /// What is missing, a sentence for each bound.
-    pub fn shortfalls(&self, figures: &Figures, judge: &Judge) -> Vec<String> {
+    pub fn shortfalls(&self, metrics: &Metrics, validator: &Validator) -> Vec<String> {
         let mut missing = vec![];
         if let Some(bound) = self.max_residual
-            && figures.residual.is_none_or(|residual| residual > bound)
+            && metrics.residual.is_none_or(|residual| residual > bound)
         {
-            let reached = figures.residual.map_or("not known".into(), |residual| format!("{residual:.4}"));
+            let reached = metrics.residual.map_or("not known".into(), |residual| format!("{residual:.4}"));
             missing.push(format!("the relative residual is {reached}, above {bound}"));
         }
         if let Some(bound) = self.max_loss {
-            let rise = figures.loss.zip(judge.loss_before()).map(|(after, before)| after - before);
+            let rise = metrics.loss.zip(validator.loss_before()).map(|(after, before)| after - before);
             if rise.is_none_or(|rise| rise > bound) {
                 let reached = rise.map_or("is not known".into(), |rise| format!("rises by {rise:.4}"));
-                missing.push(format!("the {} on held-out rows {reached}, more than {bound}", judge.metric.name()));
+                missing.push(format!("the {} on held-out rows {reached}, more than {bound}", validator.metric.name()));
             }
         }
         if let Some(bound) = self.min_agreement
-            && figures.agreement.is_none_or(|agreement| agreement < bound)
+            && metrics.agreement.is_none_or(|agreement| agreement < bound)
         {
-            let reached = figures.agreement.map_or("not known".into(), |agreement| format!("{agreement:.4}"));
+            let reached = metrics.agreement.map_or("not known".into(), |agreement| format!("{agreement:.4}"));
             missing.push(format!("the agreement is {reached}, below {bound}"));
         }
         missing
@@ -118,12 +118,12 @@ mod tests {
     use crate::{compress::toy, kernel::Kernel};
 
     #[test]
-    fn what_is_asked_for_counts_first() {
-        let first = |max_residual, max_loss, min_agreement| Goals { max_residual, max_loss, min_agreement, ..Goals::default() }.first();
+    fn what_is_asked_for_is_the_primary_metric() {
+        let primary = |max_residual, max_loss, min_agreement| Goals { max_residual, max_loss, min_agreement, ..Goals::default() }.primary();
         let some = Some(0.5);
-        assert_eq!([first(None, None, None), first(None, some, some), first(some, some, None)], [First::Loss; 3]);
-        assert_eq!([first(None, None, some), first(some, None, some)], [First::Agreement; 2]);
-        assert_eq!(first(some, None, None), First::Residual);
+        assert_eq!([primary(None, None, None), primary(None, some, some), primary(some, some, None)], [PrimaryMetric::Loss; 3]);
+        assert_eq!([primary(None, None, some), primary(some, None, some)], [PrimaryMetric::Agreement; 2]);
+        assert_eq!(primary(some, None, None), PrimaryMetric::Residual);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Does a machine know rows by heart? Then it was trained on them, and has hardly an error there.
+//! Does a machine fit its training rows near-perfectly, and are these the rows at hand?
 //!
-//! Such rows flatter what imitates its weights: every row is in the weights. Where the machine has errors on its own training rows, it is smooth enough
-//! for imitation to do on other rows what it does on these.
+//! Such rows give optimistic error estimates for what imitates its weights: every row is in the weights. Where the machine has errors on its own training
+//! rows, it is smooth enough for imitation to do on other rows what it does on these.
 use crate::{Result, basis::nearest, compress::Task, data::Target, linalg::dot, machine::Decision};
 
 /// Vectors that are looked for.
@@ -10,12 +10,12 @@ const LOOKED_FOR: usize = 50;
 /// The squared distance of a vector to the row it was, over its squared size: more than files of few digits change.
 const SAME: f64 = 1e-10;
 
-/// The rows that are predicted to see whether there is an error, at most, and the part of them that may be wrong.
+/// The rows that are predicted to see whether there is an error, at most, and the fraction of them that may be wrong.
 const PREDICTED: usize = 1_000;
 const HARDLY_ANY: f64 = 0.01;
 
 /// True when the rows have classes, most vectors of the machine are among the rows, and it has hardly an error there.
-pub(super) fn by_heart(task: &Task) -> Result<bool> {
+pub(super) fn fits_training_rows(task: &Task) -> Result<bool> {
     let Some(data) = task.data.filter(|data| matches!(data.target, Target::Classes(_))) else { return Ok(false) };
     if task.machine.decision.labels().is_empty() || task.machine.decision == Decision::Novelty || !trained_on(task)? {
         return Ok(false);
@@ -70,10 +70,10 @@ mod tests {
     }
 
     #[test]
-    fn by_heart_is_what_has_no_error_on_its_own_rows() {
+    fn a_machine_that_has_no_error_on_its_own_rows_fits_them() {
         let data = banana(300, 1);
         let learned = |c, gamma| Svc { kernel: Kernel::gaussian(gamma), c, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
-        let known = |machine: &Machine, data: &Dataset| by_heart(&Task { machine, data: Some(data), candidates: None }).unwrap();
+        let known = |machine: &Machine, data: &Dataset| fits_training_rows(&Task { machine, data: Some(data), candidates: None }).unwrap();
         let sharp = learned(1e4, 100.0);
         assert!(known(&sharp, &data));
         assert!(!known(&sharp, &banana(300, 2)));

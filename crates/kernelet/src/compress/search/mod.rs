@@ -1,7 +1,7 @@
 //! How small may a machine be, and which strategy leads there?
 //!
-//! A [`Way`] makes a machine of a given size; a [`Judge`] says how good it is on rows that it was not made from; [`Goals`] say how small and how good
-//! it must be. [`Compression`] tries the ways, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the ways
+//! A [`Strategy`] makes a machine of a given size; a [`Validator`] says how good it is on rows that it was not made from; [`Goals`] say how small and how good
+//! it must be. [`Compression`] tries the strategies, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the strategies
 //! by kernel, data and [`Effort`].
 mod auto;
 mod compression;
@@ -18,5 +18,5 @@ pub use auto::Auto;
 pub use compression::{Attempt, Compressed, Compression};
 pub use effort::Effort;
 pub use goals::Goals;
-pub use strategy::{Steps, Way};
-pub use validation::{Figures, First, Judge, Metric, Parts};
+pub use strategy::{Steps, Strategy};
+pub use validation::{Metric, Metrics, Parts, PrimaryMetric, Validator};

@@ -1,41 +1,41 @@
-//! A compression under way: ways are tried at sizes, and the best of each size is remembered.
+//! A compression in progress: strategies are tried at sizes, and the best of each size is remembered.
 use std::time::Instant;
 
 use super::{
     compression::Attempt,
     goals::Goals,
     sizes::{doubling, knee_of},
-    strategy::Way,
-    validation::{Figures, Judge},
+    strategy::Strategy,
+    validation::{Metrics, Validator},
 };
 use crate::{Error, Result, compress::Task, machine::Machine, watch::Watch};
 
 /// How often the gap between a size that is too small and one that is enough is halved.
 const HALVINGS: usize = 3;
 
-/// The curve ends where a doubling gains less than this part of the figure, twice.
+/// The curve ends where a doubling gains less than this fraction of the primary metric, twice.
 const FLAT: f64 = 0.03;
 
 /// A machine with what is known of it.
 #[derive(Clone)]
 pub(super) struct Candidate {
-    pub way: usize,
+    pub strategy: usize,
     pub machine: Machine,
-    pub figures: Figures,
+    pub metrics: Metrics,
 }
 
-/// A compression under way.
+/// A compression in progress.
 pub(super) struct Run<'a> {
-    pub ways: &'a [Way],
+    pub strategies: &'a [Strategy],
     pub goals: &'a Goals,
     pub task: Task<'a>,
-    pub judge: &'a Judge<'a>,
+    pub validator: &'a Validator<'a>,
     pub tried: Vec<Attempt>,
     /// The best of each size, smallest first.
     pub best: Vec<(usize, Candidate)>,
-    /// The machines of each way and size that others may start from.
+    /// The machines of each strategy and size that others may start from.
     pub starts: Vec<(usize, usize, Machine)>,
-    /// Ways and sizes that were tried.
+    /// Strategies and sizes that were tried.
     pub done: Vec<(usize, usize)>,
     pub leader: usize,
     pub watch: &'a Watch<'a>,
@@ -51,10 +51,10 @@ impl Run<'_> {
         Error::data(words.unwrap_or_else(|| "no machine was found before the run was stopped".into()))
     }
 
-    /// The machines that a way starts from, at a size, as far as there are any.
-    fn starts_of(&mut self, way: usize, size: usize) -> Vec<Machine> {
+    /// The machines that a strategy starts from, at a size, as far as there are any.
+    fn starts_of(&mut self, strategy: usize, size: usize) -> Vec<Machine> {
         let mut machines = vec![];
-        for from in self.ways[way].from.clone() {
+        for from in self.strategies[strategy].from.clone() {
             if !self.was_tried(from, size) {
                 self.attempt(from, size);
             }
@@ -63,36 +63,36 @@ impl Run<'_> {
         machines
     }
 
-    fn was_tried(&self, way: usize, size: usize) -> bool {
-        self.done.contains(&(way, size))
+    fn was_tried(&self, strategy: usize, size: usize) -> bool {
+        self.done.contains(&(strategy, size))
     }
 
-    /// Tries one way at one size, and remembers it where it is the best.
-    fn attempt(&mut self, way: usize, size: usize) {
-        let starts = self.starts_of(way, size);
-        self.done.push((way, size));
+    /// Tries one strategy at one size, and remembers it where it is the best.
+    fn attempt(&mut self, strategy: usize, size: usize) {
+        let starts = self.starts_of(strategy, size);
+        self.done.push((strategy, size));
         let clock = Instant::now();
-        let made = self.ways[way].machine(&self.task, size, &starts, self.watch);
-        let made = made.and_then(|machine| Ok((self.judge.figures(&machine)?, machine)));
-        let (seconds, name) = (clock.elapsed().as_secs_f64(), self.ways[way].name.clone());
-        let (figures, machine) = match made {
+        let made = self.strategies[strategy].machine(&self.task, size, &starts, self.watch);
+        let made = made.and_then(|machine| Ok((self.validator.metrics(&machine)?, machine)));
+        let (seconds, name) = (clock.elapsed().as_secs_f64(), self.strategies[strategy].name.clone());
+        let (metrics, machine) = match made {
             Ok(made) => made,
-            // A way that does not fit this machine is told, and the others go on.
+            // The failure of a strategy that does not fit this machine is reported, and the others go on.
             Err(error) => {
-                let (figures, failed) = (Figures::default(), Some(error.to_string()));
-                return self.tried.push(Attempt { way: name, vectors: size, figures, seconds, failed });
+                let (metrics, failed) = (Metrics::default(), Some(error.to_string()));
+                return self.tried.push(Attempt { strategy: name, vectors: size, metrics, seconds, failed });
             }
         };
-        if self.ways.iter().any(|other| other.from.contains(&way)) {
-            self.starts.push((way, size, machine.clone()));
+        if self.strategies.iter().any(|other| other.from.contains(&strategy)) {
+            self.starts.push((strategy, size, machine.clone()));
         }
-        if !self.ways[way].rival {
+        if !self.strategies[strategy].candidate {
             return;
         }
-        self.tried.push(Attempt { way: name, vectors: machine.vectors(), figures, seconds, failed: None });
-        let candidate = Candidate { way, machine, figures };
+        self.tried.push(Attempt { strategy: name, vectors: machine.vectors(), metrics, seconds, failed: None });
+        let candidate = Candidate { strategy, machine, metrics };
         match self.best.iter_mut().find(|(s, _)| *s == size) {
-            Some((_, best)) if self.judge.better(&figures, &best.figures) => *best = candidate,
+            Some((_, best)) if self.validator.better(&metrics, &best.metrics) => *best = candidate,
             Some(_) => {}
             None => {
                 self.best.push((size, candidate));
@@ -101,32 +101,32 @@ impl Run<'_> {
         }
     }
 
-    /// All ways that were not tried at this size.
-    pub fn all_ways(&mut self, size: usize) {
-        for way in 0..self.ways.len() {
+    /// All strategies that were not tried at this size.
+    pub fn all_strategies(&mut self, size: usize) {
+        for strategy in 0..self.strategies.len() {
             if self.watch.cancelled() && !self.best.is_empty() {
                 break;
             }
-            if !self.was_tried(way, size) {
-                self.attempt(way, size);
+            if !self.was_tried(strategy, size) {
+                self.attempt(strategy, size);
             }
         }
     }
 
     /// The best at a size, which leads from then on: where the leader so far is good enough, the others are not tried.
-    fn on_the_way(&mut self, size: usize) -> Option<Figures> {
+    fn at_next_size(&mut self, size: usize) -> Option<Metrics> {
         if !self.best.is_empty() && self.goals.about_quality() {
             if !self.was_tried(self.leader, size) {
                 self.attempt(self.leader, size);
             }
-            let enough = self.at(size).map(|candidate| candidate.figures).filter(|figures| self.goals.met(figures, self.judge));
+            let enough = self.at(size).map(|candidate| candidate.metrics).filter(|metrics| self.goals.met(metrics, self.validator));
             if enough.is_some() {
                 return enough;
             }
         }
-        self.all_ways(size);
-        self.leader = self.at(size).map_or(self.leader, |candidate| candidate.way);
-        self.at(size).map(|candidate| candidate.figures)
+        self.all_strategies(size);
+        self.leader = self.at(size).map_or(self.leader, |candidate| candidate.strategy);
+        self.at(size).map(|candidate| candidate.metrics)
     }
 
     /// The one size that is asked for, after the smaller ones where they are wanted.
@@ -136,7 +136,7 @@ impl Run<'_> {
                 if self.watch.cancelled() {
                     break;
                 }
-                self.all_ways(size);
+                self.all_strategies(size);
             }
         }
         (most, "the size that was asked for".into())
@@ -147,8 +147,8 @@ impl Run<'_> {
         let mut below = 0;
         let mut enough = None;
         for size in doubling(most) {
-            let Some(figures) = self.on_the_way(size) else { return Err(self.first_failure()) };
-            if self.goals.met(&figures, self.judge) {
+            let Some(metrics) = self.at_next_size(size) else { return Err(self.first_failure()) };
+            if self.goals.met(&metrics, self.validator) {
                 enough = Some(size);
                 break;
             }
@@ -163,8 +163,8 @@ impl Run<'_> {
             if middle >= enough || self.watch.cancelled() {
                 break;
             }
-            match self.on_the_way(middle) {
-                Some(figures) if self.goals.met(&figures, self.judge) => enough = middle,
+            match self.at_next_size(middle) {
+                Some(metrics) if self.goals.met(&metrics, self.validator) => enough = middle,
                 _ => below = middle,
             }
         }
@@ -173,31 +173,31 @@ impl Run<'_> {
 
     /// The size beyond which more vectors gain little.
     pub fn knee(&mut self, most: usize) -> Result<(usize, String)> {
-        let mut points: Vec<(usize, Figures)> = vec![];
+        let mut points: Vec<(usize, Metrics)> = vec![];
         let mut flat = 0;
         for size in doubling((most / 2).max(1)) {
-            let Some(figures) = self.on_the_way(size) else { return Err(self.first_failure()) };
-            let figure = self.judge.first_figure(&figures).0;
-            let before = points.last().map(|(_, figures)| self.judge.first_figure(figures).0);
-            flat = if before.is_some_and(|before| figure > (1.0 - FLAT) * before) { flat + 1 } else { 0 };
-            points.push((size, figures));
-            if flat == 2 || figure == 0.0 || self.watch.cancelled() {
+            let Some(metrics) = self.at_next_size(size) else { return Err(self.first_failure()) };
+            let value = self.validator.primary_value(&metrics).0;
+            let before = points.last().map(|(_, metrics)| self.validator.primary_value(metrics).0);
+            flat = if before.is_some_and(|before| value > (1.0 - FLAT) * before) { flat + 1 } else { 0 };
+            points.push((size, metrics));
+            if flat == 2 || value == 0.0 || self.watch.cancelled() {
                 break;
             }
         }
-        let figures: Vec<(usize, f64, f64)> = points
+        let metrics: Vec<(usize, f64, f64)> = points
             .iter()
-            .map(|(size, figures)| {
-                let (figure, chance) = self.judge.first_figure(figures);
-                (*size, figure, chance)
+            .map(|(size, metrics)| {
+                let (value, chance) = self.validator.primary_value(metrics);
+                (*size, value, chance)
             })
             .collect();
-        Ok(knee_of(&figures))
+        Ok(knee_of(&metrics))
     }
 
     /// What is missing, and what it would take.
-    pub fn shortfalls(&self, found: &Figures) -> Vec<String> {
-        let mut words = self.goals.shortfalls(found, self.judge);
+    pub fn shortfalls(&self, found: &Metrics) -> Vec<String> {
+        let mut words = self.goals.shortfalls(found, self.validator);
         if let Some(sentence) = (!words.is_empty()).then(|| self.outlook()) {
             words.push(sentence);
         }
@@ -206,16 +206,16 @@ impl Run<'_> {
 
     /// How many vectors would do, at the rate at which the bound furthest from being met came nearer over the sizes tried.
     fn outlook(&self) -> String {
-        let excess = |figures: &Figures| -> Option<f64> {
-            let residual = self.goals.max_residual.map(|bound| figures.residual.map(|r| r / bound));
-            let loss = self.goals.max_loss.map(|bound| figures.loss.zip(self.judge.loss_before()).map(|(a, b)| (a - b) / bound));
-            let agreement = self.goals.min_agreement.map(|bound| figures.agreement.map(|a| (1.0 - a) / (1.0 - bound)));
+        let excess = |metrics: &Metrics| -> Option<f64> {
+            let residual = self.goals.max_residual.map(|bound| metrics.residual.map(|r| r / bound));
+            let loss = self.goals.max_loss.map(|bound| metrics.loss.zip(self.validator.loss_before()).map(|(a, b)| (a - b) / bound));
+            let agreement = self.goals.min_agreement.map(|bound| metrics.agreement.map(|a| (1.0 - a) / (1.0 - bound)));
             [residual, loss, agreement].into_iter().flatten().flatten().filter(|e| e.is_finite()).reduce(f64::max)
         };
         let known: Vec<(f64, f64)> = self
             .best
             .iter()
-            .filter_map(|(size, candidate)| excess(&candidate.figures).filter(|e| *e > 0.0).map(|e| ((*size as f64).ln(), e.ln())))
+            .filter_map(|(size, candidate)| excess(&candidate.metrics).filter(|e| *e > 0.0).map(|e| ((*size as f64).ln(), e.ln())))
             .collect();
         let rate = match (known.first(), known.last()) {
             (Some(first), Some(last)) if last.0 > first.0 => (first.1 - last.1) / (last.0 - first.0),

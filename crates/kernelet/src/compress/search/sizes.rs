@@ -10,7 +10,7 @@ pub(super) fn doubling(most: usize) -> Vec<usize> {
     sizes
 }
 
-/// The knee of a curve of (size, figure, chance): the smallest size within chance of the best; where there is no chance, the point farthest below
+/// The knee of a curve of (size, value, chance): the smallest size within chance of the best; where there is no chance, the point farthest below
 /// the line between the ends, over the logarithm of the size.
 pub(super) fn knee_of(points: &[(usize, f64, f64)]) -> (usize, String) {
     let (Some(first), Some(last)) = (points.first(), points.last()) else { return (1, String::new()) };

@@ -1,4 +1,4 @@
-//! One way from a large machine to a small one of a given size.
+//! A strategy: how a small machine of a given size is made of a large one.
 use crate::{
     Error, Result,
     compress::{
@@ -49,20 +49,20 @@ pub enum Steps {
     },
 }
 
-/// A way with its name.
-pub struct Way {
+/// A strategy with its name.
+pub struct Strategy {
     /// What people read: `pursuit + refine`.
     pub name: String,
     /// What is done.
     pub steps: Steps,
-    /// The ways, by their places among all, whose vectors training starts from, of which the best objective is kept; none for starts of its own.
+    /// The strategies, by their places among all, whose vectors training starts from, of which the best objective is kept; none for starts of its own.
     pub from: Vec<usize>,
-    /// Whether its machine may be the one that is kept; else others start from it.
-    pub rival: bool,
+    /// Whether its machine may be the one that is kept; otherwise it is a warm start for others.
+    pub candidate: bool,
 }
 
-impl Way {
-    /// A machine of at most so many vectors; `starts` are the machines of the ways that this one starts from.
+impl Strategy {
+    /// A machine of at most so many vectors; `starts` are the machines of the strategies that this one starts from.
     pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
         match &self.steps {
             Steps::Sparsify { method, refinement, refit: how, c, least_error } => {
@@ -107,7 +107,7 @@ impl Way {
     }
 }
 
-/// The searches of a way: from the vectors of the machines it starts from, and from its own, which are all there are where there is no such machine.
+/// The searches of a strategy: from the vectors of the machines it starts from, and from its own, which are all there are where there is no such machine.
 fn searches(search: &Search, vectors: usize, starts: &[Machine], own: bool) -> Vec<Search> {
     let mut searches: Vec<Search> = starts.iter().map(|start| from_vectors(search, start, search.iterations)).collect();
     if own || searches.is_empty() {
@@ -175,8 +175,8 @@ mod tests {
         let mut fits = starts.iter().map(objective).collect::<Vec<_>>();
         fits.sort_by(|a, b| a.report.objective.total_cmp(&b.report.objective));
         assert!(fits[0].report.objective < 0.999 * fits[1].report.objective);
-        let way = Way { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], rival: true };
-        assert_eq!(way.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
-        assert_eq!(way.machine(&task, 4, &[], &Watch::none()).unwrap().vectors(), 4, "without a start it has its own");
+        let strategy = Strategy { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], candidate: true };
+        assert_eq!(strategy.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
+        assert_eq!(strategy.machine(&task, 4, &[], &Watch::none()).unwrap().vectors(), 4, "without a start it has its own");
     }
 }

@@ -1,4 +1,4 @@
-//! How good is a small machine? On rows that it was not made from, beside the large one.
+//! How good is a small machine? Metrics on validation rows, which it was not made from, beside the large one.
 use crate::{
     Error, Result,
     data::{Dataset, Target, plain_split, stratified_split},
@@ -7,7 +7,7 @@ use crate::{
     machine::{Decision, Machine, Prediction, residual, squared_norm},
 };
 
-/// The part of the rows that is held out, and the most of them.
+/// The fraction of the rows that validate, and the most of them.
 const HELD_OUT: f64 = 0.25;
 const MOST_HELD_OUT: usize = 10_000;
 
@@ -17,7 +17,7 @@ const FEW: usize = 20;
 /// What the loss on rows with targets is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Metric {
-    /// The part of the rows that is wrong.
+    /// The fraction of the rows that is wrong.
     Error,
     /// The same for each class, averaged over the classes.
     BalancedError,
@@ -63,21 +63,21 @@ impl Metric {
 
 /// What is known of a small machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Figures {
+pub struct Metrics {
     /// The squared distance of the weight vectors over their squared size; none where the machines have other outputs.
     pub residual: Option<f64>,
-    /// The part of the held-out rows that it predicts as the large machine does; none without rows or classes.
+    /// The fraction of the validation rows that it predicts as the large machine does; none without rows or classes.
     pub agreement: Option<f64>,
-    /// The loss on held-out rows; none without targets.
+    /// The loss on validation rows; none without targets.
     pub loss: Option<f64>,
-    /// The squared difference of the outputs on held-out rows over their variance; none where the machines have other outputs.
+    /// The squared difference of the outputs on validation rows over their variance; none where the machines have other outputs.
     pub output_error: Option<f64>,
 }
 
-/// What counts first when machines are compared.
+/// The metric that is compared before all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum First {
-    /// The loss on held-out rows, where it is known.
+pub enum PrimaryMetric {
+    /// The loss on validation rows, where it is known.
     Loss,
     /// What is predicted as before on them.
     Agreement,
@@ -85,18 +85,18 @@ pub enum First {
     Residual,
 }
 
-/// The large machine on the rows that judge.
-pub struct Judge<'a> {
+/// The large machine on the validation rows.
+pub struct Validator<'a> {
     machine: &'a Machine,
     /// What loss means.
     pub metric: Metric,
     squared_norm: f64,
     held_out: Option<Seen>,
-    /// What counts first.
-    first: First,
+    /// What is compared first.
+    primary: PrimaryMetric,
 }
 
-/// What the large machine makes of the held-out rows.
+/// What the large machine makes of the validation rows.
 struct Seen {
     rows: Dataset,
     outputs: Matrix,
@@ -104,16 +104,16 @@ struct Seen {
     loss: Option<f64>,
 }
 
-/// Rows to make small machines from, and rows to judge them by.
+/// Rows to make small machines from, and rows to validate them on.
 pub struct Parts {
     /// To make them from.
     pub rows: Dataset,
-    /// To judge by.
+    /// To validate on.
     pub held_out: Dataset,
 }
 
 impl Parts {
-    /// A quarter of the rows, drawn at random with classes in equal parts, is held out; very few rows are used for both.
+    /// A quarter of the rows, drawn at random with classes in equal parts, validates; very few rows are used for both.
     pub fn of(data: &Dataset, seed: u64) -> Result<Parts> {
         if data.len() < FEW {
             return Ok(Parts { rows: data.clone(), held_out: data.clone() });
@@ -127,17 +127,18 @@ impl Parts {
     }
 }
 
-impl<'a> Judge<'a> {
-    /// A judge with these rows; without rows by the distance of the weight vectors.
-    pub fn new(machine: &'a Machine, held_out: Option<Dataset>, metric: Option<Metric>, first: First) -> Result<Self> {
+impl<'a> Validator<'a> {
+    /// A validator with these rows; without rows by the distance of the weight vectors.
+    pub fn new(machine: &'a Machine, held_out: Option<Dataset>, metric: Option<Metric>, primary: PrimaryMetric) -> Result<Self> {
         let metric = metric.unwrap_or(Metric::of(machine));
-        let mut judge = Judge { machine, metric, squared_norm: squared_norm(&machine.expansion)?.iter().sum(), held_out: None, first };
+        let mut validator =
+            Validator { machine, metric, squared_norm: squared_norm(&machine.expansion)?.iter().sum(), held_out: None, primary };
         if let Some(rows) = held_out {
             let (outputs, prediction) = (machine.outputs_for(&rows.points)?, machine.predict(&rows.points)?);
-            let loss = judge.loss(&prediction, &rows)?;
-            judge.held_out = Some(Seen { rows, outputs, prediction, loss });
+            let loss = validator.loss(&prediction, &rows)?;
+            validator.held_out = Some(Seen { rows, outputs, prediction, loss });
         }
-        Ok(judge)
+        Ok(validator)
     }
 
     /// The loss of the large machine.
@@ -145,7 +146,7 @@ impl<'a> Judge<'a> {
         self.held_out.as_ref().and_then(|seen| seen.loss)
     }
 
-    /// The rows that judge.
+    /// The validation rows.
     pub fn rows(&self) -> Option<&Dataset> {
         self.held_out.as_ref().map(|seen| &seen.rows)
     }
@@ -163,54 +164,54 @@ impl<'a> Judge<'a> {
     }
 
     /// All that is known of a small machine.
-    pub fn figures(&self, small: &Machine) -> Result<Figures> {
+    pub fn metrics(&self, small: &Machine) -> Result<Metrics> {
         // As many outputs of another meaning, such as three pairs and three classes, are not alike.
         let alike = small.decision == self.machine.decision;
-        let mut figures = Figures::default();
+        let mut metrics = Metrics::default();
         if alike {
-            figures.residual = Some(residual(&self.machine.expansion, &small.expansion)? / self.squared_norm);
+            metrics.residual = Some(residual(&self.machine.expansion, &small.expansion)? / self.squared_norm);
         }
         if let Some(Seen { rows, outputs, prediction, .. }) = &self.held_out {
             let theirs = small.predict(&rows.points)?;
-            figures.agreement = agreement(prediction, &theirs);
-            figures.loss = self.loss(&theirs, rows)?;
+            metrics.agreement = agreement(prediction, &theirs);
+            metrics.loss = self.loss(&theirs, rows)?;
             if alike {
-                figures.output_error = Some(relative_error(outputs, &small.outputs_for(&rows.points)?));
+                metrics.output_error = Some(relative_error(outputs, &small.outputs_for(&rows.points)?));
             }
         }
-        Ok(figures)
+        Ok(metrics)
     }
 
-    /// Figures in the order in which they count, smaller is better: the loss and what is predicted otherwise, the outputs, the weight vectors.
-    fn ranks(&self, figures: &Figures) -> [f64; 4] {
+    /// Metrics in the order in which they count, smaller is better: the loss and what is predicted otherwise, the outputs, the weight vectors.
+    fn ranks(&self, metrics: &Metrics) -> [f64; 4] {
         let last = f64::INFINITY;
-        let residual = figures.residual.unwrap_or(last);
-        if self.first == First::Residual || self.held_out.is_none() {
+        let residual = metrics.residual.unwrap_or(last);
+        if self.primary == PrimaryMetric::Residual || self.held_out.is_none() {
             return [residual, 0.0, 0.0, 0.0];
         }
-        let loss = figures.loss.unwrap_or(if self.loss_before().is_some() { last } else { 0.0 });
-        let otherwise = figures.agreement.map_or(0.0, |agreement| 1.0 - agreement);
-        let (one, two) = if self.first == First::Agreement { (otherwise, loss) } else { (loss, otherwise) };
-        [one, two, figures.output_error.unwrap_or(last), residual]
+        let loss = metrics.loss.unwrap_or(if self.loss_before().is_some() { last } else { 0.0 });
+        let otherwise = metrics.agreement.map_or(0.0, |agreement| 1.0 - agreement);
+        let (one, two) = if self.primary == PrimaryMetric::Agreement { (otherwise, loss) } else { (loss, otherwise) };
+        [one, two, metrics.output_error.unwrap_or(last), residual]
     }
 
     /// True when one machine is better than another.
-    pub fn better(&self, one: &Figures, other: &Figures) -> bool {
+    pub fn better(&self, one: &Metrics, other: &Metrics) -> bool {
         let (one, other) = (self.ranks(one), self.ranks(other));
         one.iter().zip(&other).map(|(a, b)| a.total_cmp(b)).find(|order| order.is_ne()).is_some_and(|order| order.is_lt())
     }
 
-    /// The figure that counts first, and how far it may be off by chance.
-    pub fn first_figure(&self, figures: &Figures) -> (f64, f64) {
-        let Some(seen) = self.held_out.as_ref().filter(|_| self.first != First::Residual) else {
-            return (figures.residual.unwrap_or(f64::INFINITY), 0.0);
+    /// The primary metric, and how far it may be off by chance.
+    pub fn primary_value(&self, metrics: &Metrics) -> (f64, f64) {
+        let Some(seen) = self.held_out.as_ref().filter(|_| self.primary != PrimaryMetric::Residual) else {
+            return (metrics.residual.unwrap_or(f64::INFINITY), 0.0);
         };
         let chance = |part: f64| (part * (1.0 - part) / seen.rows.len().max(1) as f64).max(0.0).sqrt();
-        match (figures.loss, figures.agreement) {
+        match (metrics.loss, metrics.agreement) {
             (Some(loss), Some(_)) => (loss, chance(loss)),
             (Some(loss), None) => (loss, 0.01 * loss),
             (None, Some(agreement)) => (1.0 - agreement, chance(agreement)),
-            (None, None) => (figures.output_error.unwrap_or(f64::INFINITY), 0.0),
+            (None, None) => (metrics.output_error.unwrap_or(f64::INFINITY), 0.0),
         }
     }
 }
@@ -245,26 +246,28 @@ mod tests {
         let full = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
         let Parts { rows, held_out } = Parts::of(&data, 0).unwrap();
         assert_eq!((rows.len(), held_out.len()), (225, 75));
-        let judge = Judge::new(&full, Some(held_out), None, First::Loss).unwrap();
-        let own = judge.figures(&full).unwrap();
-        assert_eq!((own.agreement, own.loss, own.output_error), (Some(1.0), judge.loss_before(), Some(0.0)));
+        let validator = Validator::new(&full, Some(held_out), None, PrimaryMetric::Loss).unwrap();
+        let own = validator.metrics(&full).unwrap();
+        assert_eq!((own.agreement, own.loss, own.output_error), (Some(1.0), validator.loss_before(), Some(0.0)));
         assert!(own.residual.unwrap() < 1e-12);
-        let part = judge.figures(&part_of(&full, &[0, 1, 2])).unwrap();
-        assert!(judge.better(&own, &part) && !judge.better(&part, &own) && !judge.better(&own, &own));
-        assert!(judge.first_figure(&part).0 > judge.first_figure(&own).0);
-        let right = Figures { loss: Some(0.1), agreement: Some(0.8), ..Figures::default() };
-        let faithful = Figures { loss: Some(0.2), agreement: Some(0.9), ..Figures::default() };
-        assert!(judge.better(&right, &faithful) && Judge { first: First::Agreement, ..judge }.better(&faithful, &right));
-        assert!(Judge::new(&full, Some(data), Some(Metric::Mse), First::Loss).is_err());
+        let part = validator.metrics(&part_of(&full, &[0, 1, 2])).unwrap();
+        assert!(validator.better(&own, &part) && !validator.better(&part, &own) && !validator.better(&own, &own));
+        assert!(validator.primary_value(&part).0 > validator.primary_value(&own).0);
+        let right = Metrics { loss: Some(0.1), agreement: Some(0.8), ..Metrics::default() };
+        let faithful = Metrics { loss: Some(0.2), agreement: Some(0.9), ..Metrics::default() };
+        assert!(
+            validator.better(&right, &faithful) && Validator { primary: PrimaryMetric::Agreement, ..validator }.better(&faithful, &right)
+        );
+        assert!(Validator::new(&full, Some(data), Some(Metric::Mse), PrimaryMetric::Loss).is_err());
     }
 
     #[test]
-    fn without_rows_the_distance_judges() {
+    fn without_rows_the_distance_decides() {
         let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&banana(60, 1), &Watch::none()).unwrap().machine;
-        let judge = Judge::new(&full, None, None, First::Loss).unwrap();
-        let (near, far) = (Figures { residual: Some(0.1), ..Figures::default() }, Figures { residual: Some(0.2), ..Figures::default() });
-        assert!(judge.better(&near, &far));
-        assert_eq!(judge.first_figure(&near), (0.1, 0.0));
+        let validator = Validator::new(&full, None, None, PrimaryMetric::Loss).unwrap();
+        let (near, far) = (Metrics { residual: Some(0.1), ..Metrics::default() }, Metrics { residual: Some(0.2), ..Metrics::default() });
+        assert!(validator.better(&near, &far));
+        assert_eq!(validator.primary_value(&near), (0.1, 0.0));
         let few = Parts::of(&banana(10, 1), 0).unwrap();
         assert_eq!(few.rows, few.held_out);
     }

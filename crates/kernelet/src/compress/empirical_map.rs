@@ -1,4 +1,4 @@
-//! Machines with a precomputed kernel, made smaller through a linear machine that stands in for them.
+//! Machines with a precomputed kernel, made smaller as linear machines in the space of the empirical kernel map.
 //!
 //! Such a machine has unit rows as vectors, which say nothing about k(z, z'). The kernel matrix K of the training rows does: with
 //! `K_vv = F F'` for the machine's vectors v, the rows of F are points whose dot products are the kernel values, and a row x, given as its
@@ -11,17 +11,17 @@ use std::collections::HashMap;
 
 use crate::{
     Error, Result,
-    basis::gram_points::{bits, check_symmetric, factored},
+    basis::empirical_points::{bits, check_symmetric, factored},
     data::{Csr, Dataset, Points},
     kernel::{Kernel, Linear},
     linalg::{Lower, Matrix},
     machine::{Expansion, Machine},
 };
 
-/// A linear machine in place of one with a precomputed kernel.
+/// The empirical kernel map of a machine with a precomputed kernel, and the linear machine that is the same in its space.
 #[derive(Debug)]
-pub struct StandIn {
-    /// The machine to make smaller: the same outputs on [`StandIn::rows`] as the other on the rows themselves.
+pub struct EmpiricalMap {
+    /// The machine to make smaller: the same outputs on [`EmpiricalMap::rows`] as the other on the rows themselves.
     pub machine: Machine,
     like: Machine,
     /// The training rows that are pivots, and the factor of their kernel matrix.
@@ -31,9 +31,9 @@ pub struct StandIn {
     places: HashMap<Vec<u64>, usize>,
 }
 
-impl StandIn {
-    /// The stand-in of a machine, or none where its kernel has a formula. `gram` holds the training rows, in their order.
-    pub fn of(machine: &Machine, gram: Option<&Dataset>) -> Result<Option<StandIn>> {
+impl EmpiricalMap {
+    /// The map of a machine, or none where its kernel has a formula. `gram` holds the training rows, in their order.
+    pub fn of(machine: &Machine, gram: Option<&Dataset>) -> Result<Option<EmpiricalMap>> {
         if !matches!(machine.expansion.kernel, Kernel::Precomputed(_)) {
             return Ok(None);
         }
@@ -53,12 +53,12 @@ impl StandIn {
         let places = points.iter().map(bits).zip(vectors.iter().copied()).collect();
         let expansion =
             Expansion { kernel: Kernel::Linear(Linear {}), vectors: points.into(), coefficients: machine.expansion.coefficients.clone() };
-        let stand_in = Machine { expansion, names: None, ..machine.clone() };
+        let linear = Machine { expansion, names: None, ..machine.clone() };
         let pivots = chosen.into_iter().map(|i| vectors[i]).collect();
-        Ok(Some(StandIn { machine: stand_in, like: machine.clone(), pivots, lower, places }))
+        Ok(Some(EmpiricalMap { machine: linear, like: machine.clone(), pivots, lower, places }))
     }
 
-    /// Rows of kernel values as rows for the stand-in.
+    /// Rows of kernel values as points of the map.
     pub fn rows(&self, data: &Dataset) -> Result<Dataset> {
         if data.dim() != self.like.dim() {
             return Err(Error::Shape { what: "kernel values of a row", expected: self.like.dim(), found: data.dim() });
@@ -70,7 +70,7 @@ impl StandIn {
         Ok(Dataset { points: points.into(), names: None, ..data.clone() })
     }
 
-    /// A smaller machine of the stand-in as one with the precomputed kernel.
+    /// A smaller machine on points of the map as one with the precomputed kernel.
     pub fn back(&self, small: &Machine) -> Result<Machine> {
         let points = small.expansion.vectors.to_dense();
         let place = |point: &[f64]| self.places.get(&bits(point)).map(|&place| place as u32);
@@ -129,14 +129,14 @@ mod tests {
     #[test]
     fn every_method_chooses_what_it_chooses_with_the_formula() {
         let ([formula, values], [data, gram]) = both(&Kernel::gaussian(1.0));
-        let stand_in = StandIn::of(&values, Some(&gram)).unwrap().unwrap();
-        let rows = stand_in.rows(&gram).unwrap();
+        let empirical_map = EmpiricalMap::of(&values, Some(&gram)).unwrap().unwrap();
+        let rows = empirical_map.rows(&gram).unwrap();
         let methods: [Box<dyn Sparsifier>; 3] = [Box::new(Pursuit::default()), Box::new(L1::default()), Box::new(L0::default())];
         for method in methods {
             let few = Budget::vectors(7);
             let with = Task { data: Some(&data), ..Task::of(&formula) };
             let want = method.sparsify(&with, &few, &Watch::none()).unwrap();
-            let task = Task { data: Some(&rows), ..Task::of(&stand_in.machine) };
+            let task = Task { data: Some(&rows), ..Task::of(&empirical_map.machine) };
             let have = method.sparsify(&task, &few, &Watch::none()).unwrap();
             let (a, b) = (want.levels().last().copied().unwrap(), have.levels().last().copied().unwrap());
             assert!((a.residual - b.residual).abs() < 1e-4 * a.residual && a.vectors == b.vectors, "{}: {a:?} {b:?}", method.name());
@@ -145,7 +145,7 @@ mod tests {
                 let small = refit(&small, Refit::Margin, task, None, &Watch::none()).unwrap();
                 least_error_offsets(&small, task).unwrap()
             };
-            let (want, have) = (fitted(want.last().unwrap(), &with), stand_in.back(&fitted(have.last().unwrap(), &task)).unwrap());
+            let (want, have) = (fitted(want.last().unwrap(), &with), empirical_map.back(&fitted(have.last().unwrap(), &task)).unwrap());
             let (want, have) = (want.outputs_for(&data.points).unwrap(), have.outputs_for(&gram.points).unwrap());
             let off = want.values().iter().zip(have.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(off < 1e-2, "{}: {off}", method.name());
@@ -153,37 +153,39 @@ mod tests {
     }
 
     #[test]
-    fn the_stand_in_has_the_same_outputs_and_low_rank_is_found() {
+    fn the_linear_machine_has_the_same_outputs_and_low_rank_is_found() {
         let polynomial = Kernel::named("polynomial", 1.0, 2, 1.0).unwrap();
         let ([_, values], [_, gram]) = both(&polynomial);
-        let stand_in = StandIn::of(&values, Some(&gram)).unwrap().unwrap();
-        let (want, have) =
-            (values.outputs_for(&gram.points).unwrap(), stand_in.machine.outputs_for(&stand_in.rows(&gram).unwrap().points).unwrap());
+        let empirical_map = EmpiricalMap::of(&values, Some(&gram)).unwrap().unwrap();
+        let (want, have) = (
+            values.outputs_for(&gram.points).unwrap(),
+            empirical_map.machine.outputs_for(&empirical_map.rows(&gram).unwrap().points).unwrap(),
+        );
         assert!(want.values().iter().zip(have.values()).all(|(a, b)| (a - b).abs() < 1e-7 * (1.0 + a.abs())));
         // A polynomial of degree 2 in 2 variables has 6 monomials.
-        let task = Task::of(&stand_in.machine);
+        let task = Task::of(&empirical_map.machine);
         let small = Independent::default().sparsify(&task, &Budget::default(), &Watch::none()).unwrap().last().unwrap();
-        let small = stand_in.back(&small).unwrap();
+        let small = empirical_map.back(&small).unwrap();
         assert!(small.vectors() == 6 && small.check().is_ok());
         let have = small.outputs_for(&gram.points).unwrap();
         assert!(want.values().iter().zip(have.values()).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
     }
 
     #[test]
-    fn what_is_missing_or_cannot_be_is_said() {
+    fn what_is_missing_or_cannot_be_is_rejected() {
         let ([formula, values], [data, gram]) = both(&Kernel::gaussian(1.0));
-        assert!(StandIn::of(&formula, None).unwrap().is_none());
-        let say = |gram: Option<&Dataset>| StandIn::of(&values, gram).unwrap_err().to_string();
+        assert!(EmpiricalMap::of(&formula, None).unwrap().is_none());
+        let say = |gram: Option<&Dataset>| EmpiricalMap::of(&values, gram).unwrap_err().to_string();
         assert!(say(None).contains("the 90 training rows in their order") && say(Some(&data)).contains("90 training rows"));
         let turned = gram.select(&(0..90).rev().collect::<Vec<_>>());
         assert!(say(Some(&turned)).contains("not symmetric"));
         let mut negative = gram.points.to_dense();
         (0..90).for_each(|i| negative.row_mut(i)[i] = 0.1);
         assert!(say(Some(&Dataset { points: negative.into(), ..gram.clone() })).contains("not positive definite"));
-        let stand_in = StandIn::of(&values, Some(&gram)).unwrap().unwrap();
-        let mut made = stand_in.machine.clone();
+        let empirical_map = EmpiricalMap::of(&values, Some(&gram)).unwrap().unwrap();
+        let mut made = empirical_map.machine.clone();
         made.expansion.vectors = Matrix::from_fn(made.vectors(), made.dim(), |_, _| 0.5).into();
-        assert!(stand_in.back(&made).unwrap_err().to_string().contains("choose vectors with pursuit"));
-        assert!(stand_in.rows(&data).is_err());
+        assert!(empirical_map.back(&made).unwrap_err().to_string().contains("choose vectors with pursuit"));
+        assert!(empirical_map.rows(&data).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Points that stand for the training rows of a precomputed kernel, so that a basis can be chosen among them.
+//! The empirical kernel map of the training rows of a precomputed kernel, so that a basis can be chosen among its points.
 //!
 //! With K the kernel matrix of the training rows and `K = F F'`, the dot products of the rows of F are the kernel values. A method that chooses among rows works on F
 //! with the linear kernel; the rows it chose become unit rows again, and the machine's value at a row is a sum of kernel values that the row comes with.
@@ -21,15 +21,15 @@ const NEAR: f64 = 1e-13;
 /// How far K may be from symmetric and from `F F'`, as a part of its largest diagonal entry: matrices are often stored in single precision.
 const ASYMMETRY: f64 = 1e-5;
 
-/// The training rows as points, and which row each point is.
+/// The training rows as points of the empirical kernel map, and which row each point is.
 #[derive(Debug)]
-pub struct GramPoints {
+pub struct EmpiricalPoints {
     /// One for each training row; their dot products are the kernel values.
     pub points: Points,
     places: HashMap<Vec<u64>, u32>,
 }
 
-impl GramPoints {
+impl EmpiricalPoints {
     /// The points of a kernel matrix: one row for each training row, with its values with all of them. An error where it is not square,
     /// not symmetric or not positive semidefinite.
     pub fn of(gram: &Points) -> Result<Self> {
@@ -42,7 +42,7 @@ impl GramPoints {
         let (points, ..) = factored(matrix)?;
         // Of equal points the first one counts.
         let places = (0..points.rows()).rev().map(|i| (bits(points.row(i)), i as u32)).collect();
-        Ok(GramPoints { points: points.into(), places })
+        Ok(EmpiricalPoints { points: points.into(), places })
     }
 
     /// A machine with the linear kernel on some of the points as one with the precomputed kernel on their rows.
@@ -85,7 +85,7 @@ pub(crate) fn check_symmetric(matrix: &Matrix) -> Result<()> {
     Ok(())
 }
 
-/// F with `K = F F'`, the pivots, and the factor of their matrix. A matrix that has no such F is refused.
+/// F with `K = F F'`, the pivots, and the factor of their matrix. A matrix that has no such F is rejected.
 pub(crate) fn factored(mut matrix: Matrix) -> Result<(Matrix, Vec<usize>, Lower)> {
     let n = matrix.rows();
     for i in 0..n {
@@ -125,21 +125,21 @@ mod tests {
         let points = banana(40, 1).points;
         let kernel = Kernel::Polynomial(Polynomial { gamma: 0.3, degree: 2, coef0: 1.0 });
         let gram = block(&kernel, &points, &points);
-        let stand = GramPoints::of(&gram.clone().into()).unwrap();
-        let dots = block(&Kernel::Linear(Linear {}), &stand.points, &stand.points);
+        let empirical = EmpiricalPoints::of(&gram.clone().into()).unwrap();
+        let dots = block(&Kernel::Linear(Linear {}), &empirical.points, &empirical.points);
         let far = dots.values().iter().zip(gram.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(far < 1e-9 * gram.values().iter().fold(0.0, |a: f64, b| a.max(*b)), "{far}");
         // The same rows are chosen as by the kernel itself.
         let (budget, watch) = (BasisBudget::vectors(5), Watch::none());
         let method = GreedyBasis::default();
         let want = method.choose(&kernel, &points, &budget, &watch).unwrap();
-        let have = method.choose(&Kernel::Linear(Linear {}), &stand.points, &budget, &watch).unwrap();
+        let have = method.choose(&Kernel::Linear(Linear {}), &empirical.points, &budget, &watch).unwrap();
         assert_eq!(have.chosen, want.chosen);
     }
 
     #[test]
-    fn matrices_that_are_no_kernel_matrices_are_refused_in_words() {
-        let refused = |matrix: Matrix| GramPoints::of(&matrix.into()).unwrap_err().to_string();
+    fn matrices_that_are_no_kernel_matrices_are_rejected() {
+        let refused = |matrix: Matrix| EmpiricalPoints::of(&matrix.into()).unwrap_err().to_string();
         assert!(refused(Matrix::zeros(2, 3)).contains("columns of a precomputed kernel matrix"));
         assert!(refused(Matrix::from_fn(3, 3, |i, j| (i + 2 * j) as f64)).contains("not symmetric"));
         assert!(refused(Matrix::from_fn(2, 2, |i, j| if i == j { 1.0 } else { 5.0 })).contains("not positive definite"));
