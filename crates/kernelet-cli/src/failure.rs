@@ -90,7 +90,8 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let failure = match &error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
-            Error::Parameter { .. } | Error::Unsupported { .. } => Failure::usage(error.to_string()),
+            Error::Cancelled => Failure::Cancelled,
+            Error::Parameter { .. } | Error::Unsupported { .. } | Error::Request(_) => Failure::usage(spelled(&error)),
             _ => Failure::failed(error.to_string()),
         };
         match hint(&error) {
@@ -110,12 +111,9 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with flags that were not typed on the command line: without its usage, which is not what the reader has before them.
-pub fn wrong_flags(error: &clap::Error) -> String {
-    let text = error.to_string();
-    let said = text.split("\n\nUsage:").next().unwrap_or_default().split("\n\nFor more information").next().unwrap_or_default();
-    let words: Vec<&str> = said.trim_start_matches("error: ").split_whitespace().collect();
-    words.join(" ")
+/// The message of an error with settings as flags.
+pub fn spelled(error: &Error) -> String {
+    error.spelled(|name| format!("--{name}"))
 }
 
 #[cfg(test)]

@@ -51,6 +51,12 @@ pub enum Error {
     /// The data cannot be used as asked, for the reason given.
     #[error("{0}")]
     Data(String),
+    /// Settings that contradict each other, are unknown or would be ignored. Names of settings stand in backticks, see [`Error::spelled`].
+    #[error("{}", .0.replace('`', ""))]
+    Request(String),
+    /// The run was cancelled before there was anything to keep.
+    #[error("interrupted before there was a result")]
+    Cancelled,
     /// The method is not defined for this kernel or machine.
     #[error("{method} does not work with {with}: {instead}")]
     Unsupported {
@@ -97,6 +103,18 @@ impl Error {
     /// A parameter outside its range: `Error::parameter("gamma", -1.0, "a finite number above 0")`.
     pub fn parameter(name: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
         Error::Parameter { name, value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// Settings that cannot be used; names of settings in backticks.
+    pub fn request(sentence: impl Into<String>) -> Self {
+        Error::Request(sentence.into())
+    }
+
+    /// The message with the names of settings as an interface writes them: `--max-error` or `max_error`.
+    pub fn spelled(&self, spell: impl Fn(&str) -> String) -> String {
+        let Error::Request(sentence) = self else { return self.to_string() };
+        let parts = sentence.split('`').enumerate();
+        parts.map(|(i, part)| if i % 2 == 1 { spell(part) } else { part.to_string() }).collect()
     }
 
     /// Data that cannot be used, said in a sentence.

@@ -17,6 +17,7 @@
 //! | [`evaluate`] | How good is a machine, and which settings make a good one? |
 //! | [`learn`] | How do rows become a machine, full or with a budget of vectors? |
 //! | [`compress`] | How does a machine become small, and how small may it be? |
+//! | [`request`] | What may be asked for, with which defaults? |
 
 pub mod basis;
 pub mod compress;
@@ -29,6 +30,9 @@ pub mod learn;
 pub mod linalg;
 pub mod machine;
 pub mod model;
+mod named;
+pub mod request;
 pub mod watch;
 
 pub use error::{Error, Result};
+pub use named::Named;

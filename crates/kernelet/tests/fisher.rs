@@ -336,8 +336,8 @@ fn what_cannot_be_learned_is_said_in_words() {
     assert!(Fisher { kernel: sigmoid.clone(), ..Fisher::default() }.check().is_err());
     assert!(Fisher { kernel: sigmoid, penalty: Penalty::Coefficients, ..Fisher::default() }.check().is_ok());
     assert!(error(&Fisher { cache_bytes: 8, ..Fisher::default() }, &pair).to_string().contains("raise it with cache"));
-    for name in Penalty::NAMES {
-        assert_eq!(Penalty::named(name).unwrap().name(), name);
+    for penalty in Penalty::all() {
+        assert_eq!(Penalty::named(penalty.name()), Some(penalty));
     }
 }
 

@@ -9,13 +9,12 @@ use std::{
 use clap::Args;
 use kernelet::{
     Error,
-    compress::{Auto, Compressed, Goals, Task},
+    compress::Goals,
     data::{Dataset, Points, Target, digits_split},
     evaluate,
-    kernel::Kernel,
-    learn::{Learner, Svc},
     machine::Machine,
     model::{self, native, write_atomically},
+    request::{Compress, Compressed, Gamma, Given, KernelChoice, Settings, Train},
 };
 use serde::Serialize;
 
@@ -55,7 +54,12 @@ impl Demo {
     pub fn run(self, session: &Session) -> Result<()> {
         let (train, test) = digits_split();
         let clock = Instant::now();
-        let full = Svc { kernel: Kernel::gaussian(GAMMA), c: C, ..Svc::default() }.learn(&train, &session.watch())?.machine;
+        let request = Train {
+            kernel: KernelChoice { gamma: Some(Gamma::Given(GAMMA)), ..KernelChoice::default() },
+            settings: Settings { c: Some(C), ..Settings::default() },
+            ..Train::default()
+        };
+        let full = request.run(&train, &Given::default(), &session.watch())?.fit.machine;
         let seconds = clock.elapsed().as_secs_f64();
         session.check_cancelled()?;
         let small = compressed(&full, &train, session)?;
@@ -87,9 +91,9 @@ impl Demo {
 
 /// The small machine, by whatever is best.
 fn compressed(full: &Machine, train: &Dataset, session: &Session) -> Result<Compressed> {
-    let auto = Auto { c: Some(C), seed: session.seed, ..Auto::default() };
     let goals = Goals { max_vectors: Some(VECTORS), ..Goals::default() };
-    Ok(auto.run(Task { machine: full, data: Some(train), candidates: None }, &goals, &session.watch())?)
+    let request = Compress { goals, seed: session.seed, ..Compress::default() };
+    Ok(request.run(full, Some(train), None, &session.watch())?)
 }
 
 /// Microseconds for a row in the loop that everybody writes first: every vector's kernel value by itself, then its coefficients.

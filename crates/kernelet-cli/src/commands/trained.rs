@@ -1,13 +1,13 @@
 //! What `kernelet train` says in the end.
 use kernelet::{
-    machine::{BasisMetadata, SizeLoss},
+    evaluate::bounds::Bound,
+    machine::{BasisMetadata, SizeLoss, SizeMetrics},
     watch::Status,
 };
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    fisher_pursuit::BoundReport,
     layout::{count, counted, figure, lines, list, percent, seconds, table},
     session::Answer,
 };
@@ -44,7 +44,7 @@ pub(super) struct Trained {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tried: Option<Vec<Value>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) path: Option<Vec<Value>>,
+    pub(super) path: Option<Vec<SizeMetrics>>,
     #[serde(skip)]
     pub(super) cost: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +83,22 @@ pub(super) struct Spanned {
 pub(super) struct BasisError {
     pub(super) largest: f64,
     pub(super) mean: f64,
+}
+
+/// A bound on the error on new rows.
+#[derive(Serialize)]
+pub(super) struct BoundReport {
+    error: f64,
+    probability: f64,
+    says_nothing: bool,
+    /// The same in words.
+    pub(super) sentence: String,
+}
+
+impl BoundReport {
+    pub(super) fn new(bound: &Bound) -> Self {
+        BoundReport { error: bound.error, probability: bound.probability, says_nothing: bound.says_nothing(), sentence: bound.sentence() }
+    }
 }
 
 impl Spanned {
@@ -148,10 +164,9 @@ impl Trained {
     fn path_text(&self) -> String {
         let Some(path) = &self.path else { return String::new() };
         let header = ["vectors", "objective", "train error"].map(String::from);
-        let number = |level: &Value, key: &str| level[key].as_f64();
-        let row = |level: &Value| {
-            let error = number(level, "train_error").map(percent).unwrap_or_default();
-            vec![level["vectors"].to_string(), number(level, "objective").map(figure).unwrap_or_default(), error]
+        let row = |level: &SizeMetrics| {
+            let (objective, error) = (level.objective.map(figure), level.train_error.map(percent));
+            vec![count(level.vectors), objective.unwrap_or_default(), error.unwrap_or_default()]
         };
         table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
     }

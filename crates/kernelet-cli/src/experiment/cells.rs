@@ -32,7 +32,6 @@ use crate::{
     failure::{Failure, Result},
     layout::counted,
     session::Session,
-    smaller,
 };
 
 /// Seeds of one experiment lie this far from those of the next seed; see [`super::description::MOST_SPLITS`].
@@ -240,8 +239,8 @@ impl Split<'_> {
         let cell = Cell { objective, iterations, evaluations, status, seconds: trained.seconds, ..cell };
         let Some(compress) = &ready.compress else { return Ok((cell, trained.fit.machine.clone())) };
         let clock = Instant::now();
-        let flags = [flags::words(compress), vec!["--seed".into(), self.seed.to_string()]].concat();
-        let small = smaller::compress_sizes(&flags, &trained.fit.machine, Some(train.clone()), false, watch)?;
+        let request = flags::read_compress(compress, self.seed)?;
+        let small = request.run(&trained.fit.machine, Some(train), None, watch).map_err(|error| error.to_string())?;
         let seconds = clock.elapsed().as_secs_f64();
         let relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
         Ok((Cell { seconds, relative_residual, status: status.worse(small.status), ..cell }, small.machine))

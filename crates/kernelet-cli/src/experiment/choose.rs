@@ -8,7 +8,7 @@
 //! The errors are averaged over splits. With `median` every split has its own best value, and the median of them is taken, as Diethe2015 has it.
 use std::collections::BTreeMap;
 
-use kernelet::{data::Dataset, evaluate::cross_validate, learn::Learner, watch::Watch};
+use kernelet::{data::Dataset, evaluate::cross_validate, request::Given, watch::Watch};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -162,10 +162,11 @@ impl Choose {
             let losses = scaled(set, train)?.and_then(|train| sized.losses(&train, watch));
             return Ok(losses.map_or(f64::INFINITY, |sizes| sizes.iter().map(|size| size.loss).fold(f64::INFINITY, f64::min)));
         }
-        let learner = set.learner(&ready.train, ready.parts, *seed)?;
+        let request = set.request(&ready.train, ready.parts, *seed)?;
+        let fit = |rows: &Dataset, watch: &Watch| Ok(request.run(rows, &Given::default(), watch)?.fit.machine);
         let loss = match self.by {
-            By::Test => learner.learn(train, watch).and_then(|fit| Ok(fit.machine.score(test)?.loss())),
-            By::Folds => cross_validate(|rows, watch| Ok(learner.learn(rows, watch)?.machine), train, FOLDS, *seed, watch),
+            By::Test => fit(train, watch).and_then(|machine| Ok(machine.score(test)?.loss())),
+            By::Folds => cross_validate(fit, train, FOLDS, *seed, watch),
         };
         Ok(loss.unwrap_or(f64::INFINITY))
     }

@@ -1,11 +1,14 @@
 //! From flags with places to learners: the places are filled, and the flags read as the program reads them.
 use kernelet::{
-    data::read::Wanted,
-    learn::{BestSize, HowToScale, Multiclass, Scaled},
+    Named,
+    data::{Dataset, Scaling, read::Wanted},
+    learn::{BestSize, Fit, Multiclass},
+    request::{Compress, Field, Given, Takes, Train},
+    watch::Watch,
 };
+use serde_json::{Map, Value as Json};
 
 use super::description::{Learned, Method, Set, Value, Values};
-use crate::{LearnerFlags, smaller};
 
 impl Value {
     /// As it stands in flags.
@@ -67,29 +70,56 @@ impl Set {
         Ok(values)
     }
 
-    /// The learner of flags whose places are filled, on scaled rows, and what the flags say.
-    pub fn learner(&self, flags: &str, parts: Option<Vec<usize>>, seed: u64) -> Result<Scaled, String> {
-        let mut flags = read(flags, seed)?;
-        flags.settings.direct.parts = parts;
-        Ok(Scaled { how: HowToScale::Fitted(self.scaling()?), learner: flags.make()? })
+    /// The request of flags whose places are filled, on scaled rows.
+    pub fn request(&self, flags: &str, parts: Option<Vec<usize>>, seed: u64) -> Result<Train, String> {
+        let mut train = read(flags, seed)?;
+        train.search.parts = parts;
+        train.scale = Some(self.scaling()?).filter(|scaling| *scaling != Scaling::None);
+        train.check().map_err(|error| error.to_string())?;
+        Ok(train)
     }
 
-    /// The same where cross-validation is to choose the number of vectors, which the learner can be asked about.
+    /// The machine of such flags.
+    pub fn learn(&self, flags: &str, parts: Option<Vec<usize>>, seed: u64, data: &Dataset, watch: &Watch) -> Result<Fit, String> {
+        let trained = self.request(flags, parts, seed)?.run(data, &Given::default(), watch);
+        trained.map(|trained| trained.fit).map_err(|error| error.to_string())
+    }
+
+    /// The learner where cross-validation is to choose the number of vectors, which can be asked about it.
     pub fn best_size(&self, flags: &str, seed: u64) -> Result<Option<BestSize>, String> {
-        let flags = read(flags, seed)?;
-        let kernel = flags.kernel.of_flags().map_err(|failure| failure.sentence())?;
-        Ok(flags.learner.best_size(kernel, &flags.settings))
+        read(flags, seed)?.best_size().map_err(|error| error.to_string())
     }
 }
 
-/// Flags of `train`, with a seed for what is drawn.
-pub fn read(flags: &str, seed: u64) -> Result<LearnerFlags, String> {
-    LearnerFlags::read(&[words(flags), vec!["--seed".into(), seed.to_string()]].concat())
+/// A request to train from flags, with a seed for what is drawn.
+pub fn read(flags: &str, seed: u64) -> Result<Train, String> {
+    let train = Train::read(settings(flags, Train::fields())?).map_err(|error| error.to_string())?;
+    Ok(Train { seed, ..train })
 }
 
-/// The words of a line of flags.
-pub fn words(flags: &str) -> Vec<String> {
-    flags.split_whitespace().map(String::from).collect()
+/// A request to compress from flags.
+pub fn read_compress(flags: &str, seed: u64) -> Result<Compress, String> {
+    let compress = Compress::read(settings(flags, Compress::fields())?).map_err(|error| error.to_string())?;
+    Ok(Compress { seed, ..compress })
+}
+
+/// The settings of a line of flags: `--name value`, `--name=value` or a switch `--name`.
+fn settings(flags: &str, fields: &[Field]) -> Result<Map<String, Json>, String> {
+    let mut settings = Map::new();
+    let mut words = flags.split_whitespace().peekable();
+    while let Some(word) = words.next() {
+        let flag = word.strip_prefix("--").ok_or_else(|| format!("{word} is no flag"))?;
+        let (name, joined) = flag.split_once('=').map_or((flag, None), |(name, value)| (name, Some(value)));
+        let field = fields.iter().find(|field| field.name == name || field.aliases.contains(&name));
+        let field = field.ok_or_else(|| format!("there is no flag --{name}"))?;
+        let value = match (field.takes, joined) {
+            (_, Some(value)) => value,
+            (Takes::Switch | Takes::SwitchOr(_), None) => "true",
+            (_, None) => words.next().ok_or_else(|| format!("--{name} needs a value"))?,
+        };
+        settings.insert(field.name.into(), field.parse(value).map_err(|error| error.to_string())?);
+    }
+    Ok(settings)
 }
 
 /// True where every class has vectors of its own, so that a part is one of those of each class.
@@ -113,19 +143,19 @@ pub fn check(method: &Method, set: &Set, chosen: &Values) -> Result<(), String> 
         let Some(flags) = flags else { continue };
         let read = read(&filled(flags, &values)?, 0)?;
         if learner {
-            read.make()?;
+            read.check().map_err(|error| error.to_string())?;
             check_target(&read, set.target)?;
         }
     }
     match &method.compress {
-        Some(flags) => smaller::check(&words(&filled(flags, &values)?)),
+        Some(flags) => read_compress(&filled(flags, &values)?, 0)?.check(true).map_err(|error| error.to_string()),
         None => Ok(()),
     }
 }
 
-fn check_target(flags: &LearnerFlags, target: Learned) -> Result<(), String> {
-    let name = flags.learner.name;
-    match (flags.learner.target(&flags.settings), target) {
+fn check_target(train: &Train, target: Learned) -> Result<(), String> {
+    let name = train.learner().name();
+    match (train.wanted(), target) {
         (Wanted::Classes, Learned::Classes) | (Wanted::Values, Learned::Numbers | Learned::Standardised | Learned::Indicators) => Ok(()),
         (Wanted::Classes, _) => Err(format!("{name} learns classes, but the set has numbers")),
         (Wanted::Values, _) => Err(format!("{name} learns numbers, but the set has classes")),
@@ -149,11 +179,9 @@ mod tests {
 
     #[test]
     fn the_seed_reaches_what_a_learner_draws() {
-        use kernelet::learn::Learner;
         let (set, data) = (Set::default(), kernelet::data::banana(40, 1));
         let vectors = |seed: u64| {
-            let learner = set.learner("--gamma 1 --method random --vectors 4", None, seed).unwrap();
-            learner.learn(&data, &kernelet::watch::Watch::none()).unwrap().machine.expansion.vectors
+            set.learn("--gamma 1 --method random --vectors 4", None, seed, &data, &Watch::none()).unwrap().machine.expansion.vectors
         };
         assert!(vectors(0) == vectors(0) && vectors(0) != vectors(1));
     }

@@ -1,11 +1,7 @@
 //! The machines of one split, trained when they are asked for: full ones that others are parts of or are compressed from are kept.
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
-use kernelet::{
-    data::Dataset,
-    learn::{Fit, Learner},
-    watch::Watch,
-};
+use kernelet::{data::Dataset, learn::Fit, watch::Watch};
 
 use super::{
     description::{Method, Set, Value, Values},
@@ -82,9 +78,8 @@ impl<'a> Machines<'a> {
 
     /// The machine of these flags.
     pub fn learn(&self, flags: &str, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Trained, String> {
-        let learner = self.set.learner(flags, parts, self.seed)?;
         let clock = Instant::now();
-        let fit = learner.learn(self.train, watch).map_err(|error| error.to_string())?;
+        let fit = self.set.learn(flags, parts, self.seed, self.train, watch)?;
         Ok(Trained { fit, seconds: clock.elapsed().as_secs_f64() })
     }
 }

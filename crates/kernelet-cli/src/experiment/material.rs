@@ -12,7 +12,7 @@ use std::{
 };
 
 use kernelet::{
-    Error, Result,
+    Error, Named, Result,
     data::{
         Classes, Dataset, Generator, Label, Points, Scale, Scaling, Target,
         read::{Array, Values, Wanted, read_arrays},

@@ -1,9 +1,8 @@
 //! How well rows are described by few vectors: the mean squared distance in feature space from the span of a basis, or from the plane of
 //! kernel PCA, which no span of as many directions is nearer to on its own rows.
-use kernelet::{basis::Frame, data::Dataset, evaluate::reconstruction, learn::Learner, watch::Watch};
+use kernelet::{basis::Frame, data::Dataset, evaluate::reconstruction, request::LearnerName, watch::Watch};
 
 use super::{description::Set, flags};
-use crate::basis;
 
 /// The mean squared distances of training and test rows, and the number of vectors or directions.
 pub struct Described {
@@ -19,14 +18,13 @@ pub struct Described {
 pub fn described(set: &Set, flags: &str, seed: u64, train: &Dataset, test: &Dataset, watch: &Watch) -> Result<Described, String> {
     let words = |error: kernelet::Error| error.to_string();
     let read = flags::read(flags, seed)?;
-    if read.learner.name == "pca" {
-        let machine = set.learner(flags, None, seed)?.learn(train, watch).map_err(words)?.machine;
+    if read.learner() == LearnerName::Pca {
+        let machine = set.learn(flags, None, seed, train, watch)?.machine;
         let distance = |data: &Dataset| reconstruction(&machine, &data.points).map(|found| found.residual).map_err(words);
         return Ok(Described { train: distance(train)?, test: distance(test)?, vectors: machine.outputs() });
     }
-    let (kernel, method, budget) = basis(&[flags::words(flags), vec!["--seed".into(), seed.to_string()]].concat())?;
-    let chosen = method.choose(&kernel, &train.points, &budget, watch).map_err(words)?;
-    let frame: &Frame = &chosen.frame;
+    let chosen = read.span(&train.points, watch).map_err(words)?;
+    let frame: &Frame = &chosen.basis.frame;
     let distance = |data: &Dataset| {
         let gaps = frame.gaps(&data.points);
         gaps.iter().sum::<f64>() / gaps.len().max(1) as f64

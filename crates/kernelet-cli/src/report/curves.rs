@@ -5,20 +5,19 @@
 use std::time::Instant;
 
 use kernelet::{
-    compress::{Auto, Budget, Effort, EmpiricalMap, Goals, Metrics, Task},
+    Named,
+    compress::{Effort, Goals},
     data::Dataset,
     kernel::Kernel,
-    machine::Machine,
-};
-
-use crate::{
-    bases, direct,
-    failure::{Failure, Result},
-    session::Session,
-    sparsifiers::{self, Settings},
+    machine::{Machine, SizeMetrics},
+    request::{Compress, CompressMethod, Compressed, LearnerName, Method, Train},
 };
 
 use super::direct_curve;
+use crate::{
+    failure::{Failure, Result},
+    session::Session,
+};
 
 /// The most sizes on the way to the largest.
 const STEPS: i32 = 19;
@@ -27,14 +26,12 @@ const STEPS: i32 = 19;
 pub const USUAL_LARGEST: usize = 128;
 
 /// A method of the command line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
-    /// Whatever is best at each size.
-    Auto,
     /// It rewrites the machine.
-    Rewrites(&'static sparsifiers::Method),
+    Compress(CompressMethod),
     /// It trains a small machine on the rows.
-    Direct(&'static str),
+    Direct(LearnerName),
 }
 
 /// The machines of one method.
@@ -72,22 +69,16 @@ pub struct Material<'a> {
 impl Choice {
     /// The method with this name.
     pub fn named(name: &str) -> std::result::Result<Choice, String> {
-        if name == "auto" {
-            return Ok(Choice::Auto);
-        }
-        if let Some(method) = sparsifiers::METHODS.iter().find(|method| method.name == name) {
-            return Ok(Choice::Rewrites(method));
-        }
-        let direct = bases::METHODS.iter().find(|method| method.name == name && direct::learner_of(name) != "no learner");
-        direct.map(|method| Choice::Direct(method.name)).ok_or_else(|| format!("there are {}", names().join(", ")))
+        all()
+            .find(|choice| choice.name() == name)
+            .ok_or_else(|| format!("there are {}", all().map(Choice::name).collect::<Vec<_>>().join(", ")))
     }
 
     /// What it is called.
     pub fn name(self) -> &'static str {
         match self {
-            Choice::Auto => "auto",
-            Choice::Rewrites(method) => method.name,
-            Choice::Direct(name) => name,
+            Choice::Compress(method) => method.name(),
+            Choice::Direct(learner) => Method::Direct(learner).name(),
         }
     }
 
@@ -95,9 +86,8 @@ impl Choice {
     pub fn curve(self, material: &Material, session: &Session) -> Result<Curve> {
         let clock = Instant::now();
         let (steps, note) = match self {
-            Choice::Auto => best(material, session)?,
-            Choice::Rewrites(method) => rewritten(method, material, session)?,
-            Choice::Direct(name) => direct_curve::steps(name, material, session)?,
+            Choice::Compress(method) => compressed(method, material, session)?,
+            Choice::Direct(learner) => direct_curve::steps(learner, material, session)?,
         };
         session.check_cancelled()?;
         if steps.is_empty() {
@@ -107,22 +97,25 @@ impl Choice {
     }
 }
 
-/// All names, those that rewrite a machine first.
-fn names() -> Vec<&'static str> {
-    let direct = bases::METHODS.iter().map(|method| method.name).filter(|name| direct::learner_of(name) != "no learner");
-    std::iter::once("auto").chain(sparsifiers::METHODS.iter().map(|method| method.name)).chain(direct).collect()
+/// All choices, those that rewrite a machine first.
+fn all() -> impl Iterator<Item = Choice> {
+    let direct = Method::all().filter_map(|method| match method {
+        Method::Direct(learner) => Some(Choice::Direct(learner)),
+        _ => None,
+    });
+    CompressMethod::all().map(Choice::Compress).chain(direct)
 }
 
 /// The methods where none are named: the best there is, one that chooses, one that constructs, one that trains.
 pub fn usual(machine: &Machine, data: Option<&Dataset>) -> Vec<Choice> {
-    let mut usual: Vec<Choice> = vec![];
     let precomputed = matches!(machine.expansion.kernel, Kernel::Precomputed(_));
-    for name in ["auto", "pursuit", "fixed-point"] {
-        usual.extend(Choice::named(name).ok().filter(|_| name == "pursuit" || !precomputed));
+    if precomputed {
+        return vec![Choice::Compress(CompressMethod::Pursuit)];
     }
-    let direct = direct_curve::method_for(machine).filter(|name| !precomputed && direct_curve::has_targets(name, data));
-    usual.extend(direct.map(Choice::Direct));
-    usual
+    let methods = [CompressMethod::Auto, CompressMethod::Pursuit, CompressMethod::FixedPoint].map(Choice::Compress);
+    let trained =
+        Train::like(machine, 1, 0).filter(|train| direct_curve::has_targets(train, data)).map(|train| Choice::Direct(train.learner()));
+    methods.into_iter().chain(trained).collect()
 }
 
 /// Sizes from 1 to `largest` that grow by a constant factor, and `also` where it is given.
@@ -143,42 +136,46 @@ impl Material<'_> {
     }
 }
 
-/// The best machine of doubling sizes, with little effort for each.
-fn best(material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
-    let auto = Auto { effort: Effort::Quick, curve: true, seed: session.seed, ..Auto::default() };
-    let goals = Goals { max_vectors: Some(material.largest()), ..Goals::default() };
-    let task = Task { machine: material.machine, data: material.data, candidates: None };
-    let found = auto.run(task, &goals, &session.watch())?;
-    let step = |(machine, metrics): (Machine, Metrics)| Step { machine, residual: metrics.residual };
-    let mut steps: Vec<Step> = found.path.into_iter().map(step).collect();
-    // The largest was trained on with all rows.
-    if let Some(last) = steps.last_mut() {
-        last.machine = found.machine;
+/// Machines by a method of compression; auto has little effort for each size.
+fn compressed(method: CompressMethod, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
+    let auto = method == CompressMethod::Auto;
+    let request = Compress {
+        method: Some(method),
+        effort: auto.then_some(Effort::Quick),
+        goals: Goals { max_vectors: Some(material.largest()), ..Goals::default() },
+        path: auto || method == CompressMethod::Refine,
+        seed: session.seed,
+        ..Compress::default()
+    };
+    let found = request.run(material.machine, material.data, None, &session.watch())?;
+    match &found.path {
+        Some(path) => {
+            let note = path.note.clone();
+            Ok((steps_of(&found, material), note))
+        }
+        None => {
+            let note = format!("{} at the largest size", found.strategy);
+            let step = |(metrics, machine): (_, Machine)| step(&metrics, machine);
+            Ok((found.sizes.into_iter().map(step).collect(), Some(note)))
+        }
     }
-    Ok((steps, Some(format!("{} at the largest size", found.strategy))))
 }
 
-fn rewritten(method: &'static sparsifiers::Method, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
-    let empirical_map = EmpiricalMap::of(material.machine, material.data)?;
-    let data = match (&empirical_map, material.data) {
-        (Some(empirical_map), Some(data)) => Some(empirical_map.rows(data)?),
-        _ => None,
-    };
-    let machine = empirical_map.as_ref().map_or(material.machine, |empirical_map| &empirical_map.machine);
-    let task = Task { machine, data: data.as_ref().or(material.data), candidates: None };
-    let budget = Budget { max_vectors: material.largest(), ..Budget::default() };
-    let settings = Settings { grid: true, ..Settings::default() };
-    let path = method.make(&settings, session.seed)?.sparsify(&task, &budget, &session.watch())?;
+fn step(metrics: &SizeMetrics, machine: Machine) -> Step {
+    Step { machine, residual: metrics.relative_residual }
+}
+
+/// Of every size that is wanted the largest machine that is not larger.
+fn steps_of(found: &Compressed, material: &Material) -> Vec<Step> {
     let (mut steps, mut last) = (vec![], None);
+    let Some(path) = &found.path else { return steps };
+    let levels = path.levels();
     for &size in &material.sizes {
-        let levels = path.levels();
         let Some(place) = levels.iter().rposition(|level| level.vectors <= size).filter(|place| last != Some(*place)) else { continue };
         last = Some(place);
-        let Some(small) = path.machine(place) else { continue };
-        let small = empirical_map.as_ref().map_or(Ok(small.clone()), |empirical_map| empirical_map.back(&small))?;
-        steps.push(Step { machine: small, residual: Some(levels[place].relative_residual) });
+        steps.extend(path.machine(place).map(|machine| Step { machine, residual: Some(levels[place].relative_residual) }));
     }
-    Ok((steps, path.note.clone()))
+    steps
 }
 
 #[cfg(test)]

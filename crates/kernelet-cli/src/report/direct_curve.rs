@@ -1,64 +1,43 @@
 //! Small machines trained on the rows with the settings of the full one.
 use kernelet::{
-    data::{Dataset, Target},
-    learn::{ClassWeights, HowToScale, Learner, Scaled},
-    machine::{Decision, Machine, Metadata},
-};
-
-use crate::{
-    direct,
-    failure::{Failure, Result},
-    layout::figure,
-    session::Session,
-    settings::Settings,
+    Named,
+    data::{Dataset, Target, read::Wanted},
+    request::{Given, LearnerName, Train, Vectors},
 };
 
 use super::curves::{Material, Step};
+use crate::{
+    failure::{Failure, Result},
+    session::Session,
+};
 
-/// The direct method that learns what the machine learned, where there is one.
-pub fn method_for(machine: &Machine) -> Option<&'static str> {
-    let of_learner = machine.metadata.learner.as_deref().and_then(direct::method_of);
-    of_learner.or(match machine.decision {
-        Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. } | Decision::Codes { .. } => Some("margin"),
-        Decision::Novelty => Some("one-class"),
-        Decision::Values => Some("svr"),
-        _ => None,
-    })
-}
-
-/// Whether the rows have the target that this method learns from.
-pub fn has_targets(method: &str, data: Option<&Dataset>) -> bool {
-    match (method, data.map(|data| &data.target)) {
+/// Whether the rows have the target that a request learns from.
+pub fn has_targets(train: &Train, data: Option<&Dataset>) -> bool {
+    match (train.wanted(), data.map(|data| &data.target)) {
         (_, None) => false,
-        ("one-class" | "pca", Some(_)) => true,
-        ("ridge" | "svr", Some(target)) => matches!(target, Target::Values(_)),
-        (_, Some(target)) => matches!(target, Target::Classes(_)),
+        (Wanted::Nothing, Some(_)) => true,
+        (Wanted::Values, Some(target)) => matches!(target, Target::Values(_)),
+        (Wanted::Classes, Some(target)) => matches!(target, Target::Classes(_)),
     }
 }
 
 /// A machine for every second size, each trained anew, and what should be known about them.
-pub fn steps(method: &'static str, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
-    let Some(data) = material.data.filter(|_| has_targets(method, material.data)) else {
-        let what = if ["ridge", "svr"].contains(&method) { "numbers to predict" } else { "class labels" };
-        return Err(Failure::usage(format!("{method} trains on rows with {what}; give them with --data")));
+pub fn steps(learner: LearnerName, material: &Material, session: &Session) -> Result<(Vec<Step>, Option<String>)> {
+    let machine = material.machine;
+    let like = Train::like(machine, 1, session.seed).filter(|train| train.learner() == learner);
+    let train = like.unwrap_or_else(|| Train { learner: Some(learner), ..Train::like(machine, 1, session.seed).unwrap_or_default() });
+    let Some(data) = material.data.filter(|_| has_targets(&train, material.data)) else {
+        let what = if train.wanted() == Wanted::Values { "numbers to predict" } else { "class labels" };
+        return Err(Failure::usage(format!("{} trains on rows with {what}; give them with --data", learner.name())));
     };
-    let mut settings = settings(&material.machine.metadata, &material.machine.decision, session.seed);
-    let mut note = None;
-    if settings.c.is_none() && ["margin", "svr", "logistic"].contains(&method) {
-        let largest = largest_coefficient(material.machine);
-        note = Some(format!("The model does not store C; taken as {}, the largest coefficient", figure(largest)));
-        settings.c = Some(largest);
-    }
+    let taken = machine.metadata.c.is_none().then_some(train.settings.c).flatten();
+    let note = taken.map(|c| format!("The model does not store C; taken as {c}, the largest coefficient"));
+    let given = Given { scale: machine.scale.clone(), start: None };
     let mut steps: Vec<Step> = vec![];
-    for size in sizes(material, data, settings.components.unwrap_or(1)) {
+    for size in sizes(material, data, train.settings.components.unwrap_or(1)) {
         session.check_cancelled()?;
-        let kernel = material.machine.expansion.kernel.clone();
-        let learner = direct::learner(direct::learner_of(method), kernel, &settings, size);
-        let learner: Box<dyn Learner> = match &material.machine.scale {
-            None => learner,
-            Some(scale) => Box::new(Scaled { how: HowToScale::Given(scale.clone()), learner }),
-        };
-        let machine = learner.learn(data, &session.watch())?.machine;
+        let train = Train { vectors: Vectors { count: Some(size), ..Vectors::default() }, ..train.clone() };
+        let machine = train.run(data, &given, &session.watch())?.fit.machine;
         // Fewer vectors than asked for come out where rows are few; then larger sizes bring nothing new.
         if steps.last().is_none_or(|last| last.machine.vectors() < machine.vectors()) {
             steps.push(Step { machine, residual: None });
@@ -67,32 +46,10 @@ pub fn steps(method: &'static str, material: &Material, session: &Session) -> Re
     Ok((steps, note))
 }
 
-/// The cost C of machines that have reached it with a coefficient, as in LIBSVM models, which do not store it.
-fn largest_coefficient(machine: &Machine) -> f64 {
-    machine.expansion.coefficients.stored().values().iter().fold(0.0, |largest: f64, value| largest.max(value.abs()))
-}
-
 /// Every second size, counted from the largest, that is neither too small for the components nor too large for the rows.
 fn sizes(material: &Material, data: &Dataset, fewest: usize) -> Vec<usize> {
     let able = fewest..=data.len();
     let mut sizes: Vec<usize> = material.sizes.iter().rev().step_by(2).copied().filter(|size| able.contains(size)).collect();
     sizes.reverse();
     sizes
-}
-
-/// The settings that the full machine was trained with, as far as they are known.
-fn settings(metadata: &Metadata, decision: &Decision, seed: u64) -> Settings {
-    let weights = metadata.class_weights.as_ref().filter(|weights| weights.iter().any(|weight| *weight != 1.0));
-    let class_weight = weights.map(|weights| ClassWeights::Given(decision.labels().into_iter().zip(weights.iter().copied()).collect()));
-    let components = metadata.features.as_ref().map(|features| features.variances.len());
-    let known = Settings {
-        c: metadata.c,
-        nu: metadata.nu,
-        epsilon: metadata.epsilon,
-        lambda: metadata.lambda,
-        class_weight,
-        components,
-        ..Settings::default()
-    };
-    known.seeded(seed)
 }

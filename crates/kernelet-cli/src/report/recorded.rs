@@ -6,7 +6,7 @@ use super::figures::{Chosen, Figures, Level, Method};
 /// The curves that the model keeps; none where it keeps none.
 pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
     if let Some(path) = machine.metadata.path.as_ref().filter(|path| !path.levels.is_empty()) {
-        let level = |size: &kernelet::machine::SizeMetadata| Level {
+        let level = |size: &kernelet::machine::SizeMetrics| Level {
             vectors: size.vectors,
             residual: size.relative_residual,
             error: size.test_error.or(size.train_error),

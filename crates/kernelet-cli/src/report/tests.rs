@@ -2,7 +2,7 @@ use kernelet::{
     data::{Classes, Csr, Generator, Label, digits_split},
     kernel::Kernel,
     learn::{Learner, Ridge, Svc},
-    machine::{Coefficients, Expansion, Metadata, PathMetadata, SizeMetadata},
+    machine::{Coefficients, Expansion, Metadata, PathMetadata, SizeMetrics},
     watch::Watch,
 };
 
@@ -148,7 +148,7 @@ fn a_model_that_keeps_its_path_shows_it_without_data() {
     let mut machine = svc(&Generator::Banana.make(100, 1), 1.0);
     assert!(gather_recorded(request(&machine, None, None)).unwrap().is_none());
     let size =
-        |vectors, residual| SizeMetadata { vectors, relative_residual: Some(residual), train_error: Some(0.1), test_error: Some(0.2) };
+        |vectors, residual| SizeMetrics { vectors, relative_residual: Some(residual), train_error: Some(0.1), test_error: Some(0.2) };
     let levels = vec![size(1, 0.9), size(machine.vectors(), 0.1)];
     machine.metadata.path = Some(PathMetadata { method: "pursuit".into(), vectors_before: 500, levels });
     let figures = gather_recorded(request(&machine, None, None)).unwrap().unwrap();

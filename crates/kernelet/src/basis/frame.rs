@@ -14,6 +14,7 @@ use crate::{
         block::{CHUNK, Columns, Scratch, symmetric},
     },
     linalg::{Cholesky, Lower, Matrix, dot},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
 };
 
 /// Vectors whose gap is below this part of k(z, z) count as lying in the span.
@@ -34,6 +35,17 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// The coordinates as a machine: `c(x) = L^-1 k_z(x)`.
+    pub fn coordinates_machine(&self) -> Machine {
+        let m = self.len();
+        let identity = Matrix::from_fn(m, m, |i, j| if i == j { 1.0 } else { 0.0 });
+        let coefficients = Coefficients::Dense(self.coefficients(&identity));
+        let expansion = Expansion { kernel: self.kernel().clone(), vectors: self.vectors().clone(), coefficients };
+        let metadata = Metadata { learner: Some("basis".into()), ..Metadata::default() };
+        let decision = Decision::Features;
+        Machine { expansion, offsets: vec![0.0; m], decision, scale: None, names: None, calibration: None, metadata }
+    }
+
     /// The frame of given vectors. `jitter` times the largest k(z, z) is added to the diagonal of K^z, so that near-duplicates do no
     /// harm; where that is not enough it is raised tenfold until the factor exists, which ends at the latest at 1e-4.
     pub fn fixed(kernel: &Kernel, vectors: &Points, jitter: f64) -> Result<Frame> {

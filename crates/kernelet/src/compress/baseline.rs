@@ -17,7 +17,7 @@ use super::{
     refit,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{BasisBudget, RandomBasis},
     data::Dataset,
     learn::{Fit, Learner, Multiclass, OnBasis, Report, Rvm, Shrink, Svc},
@@ -40,25 +40,14 @@ pub enum Baseline {
     RvmMargin,
 }
 
-impl Baseline {
-    /// All of them.
-    pub const ALL: [Baseline; 5] = [Baseline::Rs, Baseline::Mrs, Baseline::Rsvm, Baseline::Mrsvm, Baseline::RvmMargin];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Baseline::Rs => "rs",
-            Baseline::Mrs => "mrs",
-            Baseline::Rsvm => "rsvm",
-            Baseline::Mrsvm => "mrsvm",
-            Baseline::RvmMargin => "rvm-margin",
-        }
-    }
-
-    /// The baseline with this name.
-    pub fn named(name: &str) -> Option<Baseline> {
-        Baseline::ALL.into_iter().find(|baseline| baseline.name() == name)
-    }
+impl Named for Baseline {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("rs", Baseline::Rs),
+        ("mrs", Baseline::Mrs),
+        ("rsvm", Baseline::Rsvm),
+        ("mrsvm", Baseline::Mrsvm),
+        ("rvm-margin", Baseline::RvmMargin),
+    ];
 }
 
 /// A small support vector machine in one of these ways.
@@ -188,7 +177,7 @@ mod tests {
     #[test]
     fn every_baseline_learns_two_classes_and_several_with_so_many_vectors() {
         let (two, three) = (banana(300, 1), waveform3(150, 1));
-        for baseline in Baseline::ALL {
+        for baseline in Baseline::all() {
             assert_eq!(Baseline::named(baseline.name()), Some(baseline));
             let mut learner = learner(baseline, 12);
             let fit = learner.learn(&two, &Watch::none()).unwrap();
@@ -224,7 +213,7 @@ mod tests {
         assert_eq!(learner(Baseline::Rs, 0).check().unwrap_err().to_string(), "vectors is 0, but must be at least 1");
         let data = banana(60, 1);
         let one: Vec<usize> = (0..60).filter(|&i| data.classes().unwrap().codes[i] == 0).collect();
-        for baseline in Baseline::ALL {
+        for baseline in Baseline::all() {
             assert!(learner(baseline, 4).learn(&data.select(&one), &Watch::none()).is_err(), "{}", baseline.name());
         }
     }

@@ -4,6 +4,7 @@
 //! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
 mod baseline;
 mod budget;
+mod comparison;
 #[cfg(test)]
 mod conformance;
 pub mod construct;
@@ -21,13 +22,14 @@ pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
+pub use comparison::Comparison;
 pub use distil::Distil;
 pub use empirical_map::EmpiricalMap;
 pub use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
 pub use search::{
-    Attempt, Auto, Compressed, Compression, Effort, Goals, Metric, Metrics, Parts, PrimaryMetric, Steps, Strategy, Validator,
+    Attempt, Auto, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Parts, PrimaryMetric, Steps, Strategy, Validator, cost_of,
 };
 pub use task::Task;
 pub(crate) use task::part_of;

@@ -2,6 +2,7 @@
 use std::collections::BTreeSet;
 
 use crate::{
+    Result,
     data::Points,
     linalg::{Factor, Matrix},
     machine::{Coefficients, Expansion, Machine, Metadata},
@@ -106,6 +107,14 @@ impl Path {
         let Some(last) = self.len().checked_sub(1) else { return self };
         let (level, residual) = (self.expansion(last), self.residuals[last]);
         Path { levels: Levels::List(vec![level]), residuals: vec![residual], ..self }
+    }
+
+    /// The same path with every machine rewritten.
+    pub(crate) fn mapped(self, map: impl Fn(&Machine) -> Result<Machine>) -> Result<Path> {
+        let machines: Vec<Machine> = (0..self.len()).filter_map(|i| self.machine(i)).map(|machine| map(&machine)).collect::<Result<_>>()?;
+        let like = machines.last().map_or_else(|| self.like.clone(), template);
+        let levels = Levels::List(machines.into_iter().map(|machine| machine.expansion).collect());
+        Ok(Path { like, levels, ..self })
     }
 
     /// Number of sizes.

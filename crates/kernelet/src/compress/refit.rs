@@ -10,7 +10,7 @@
 //! Cost: n m d + n m^2 for coordinates; `margin` n m^2 for each of 10 to 30 steps and output.
 use super::Task;
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Frame, JITTER},
     data::{Classes, Dataset, Label, Points},
     kernel::block::block,
@@ -38,25 +38,14 @@ pub enum Refit {
     Rsvm,
 }
 
-impl Refit {
-    /// All of them.
-    pub const ALL: [Refit; 5] = [Refit::None, Refit::Projection, Refit::Outputs, Refit::Margin, Refit::Rsvm];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Refit::None => "none",
-            Refit::Projection => "projection",
-            Refit::Outputs => "outputs",
-            Refit::Margin => "margin",
-            Refit::Rsvm => "rsvm",
-        }
-    }
-
-    /// The refit with this name.
-    pub fn named(name: &str) -> Option<Refit> {
-        Refit::ALL.into_iter().find(|refit| refit.name() == name)
-    }
+impl Named for Refit {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Refit::None),
+        ("projection", Refit::Projection),
+        ("outputs", Refit::Outputs),
+        ("margin", Refit::Margin),
+        ("rsvm", Refit::Rsvm),
+    ];
 }
 
 /// The machine `small` with new coefficients, and offsets where the refit finds them. `task` has the machine that `small` stands for and the
@@ -262,7 +251,7 @@ mod tests {
         unknown.metadata.c = None;
         let task = Task { machine: &unknown, data: Some(&data), candidates: None };
         assert!(say(Refit::Margin, &task).contains("c is unknown"));
-        for refit in Refit::ALL {
+        for refit in Refit::all() {
             assert_eq!(Refit::named(refit.name()), Some(refit));
         }
     }

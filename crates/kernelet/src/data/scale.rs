@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Csr, Points};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     linalg::{Matrix, Real},
 };
 
@@ -118,24 +118,11 @@ pub enum Scaling {
     MinMax,
 }
 
+impl Named for Scaling {
+    const NAMES: &'static [(&'static str, Self)] = &[("none", Scaling::None), ("standard", Scaling::Standard), ("minmax", Scaling::MinMax)];
+}
+
 impl Scaling {
-    /// Every way, in the order in which they are offered.
-    pub const ALL: [Scaling; 3] = [Scaling::None, Scaling::Standard, Scaling::MinMax];
-
-    /// `none`, `standard` or `minmax`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Scaling::None => "none",
-            Scaling::Standard => "standard",
-            Scaling::MinMax => "minmax",
-        }
-    }
-
-    /// The scaling with this name, or None.
-    pub fn named(name: &str) -> Option<Self> {
-        Scaling::ALL.into_iter().find(|scaling| scaling.name() == name)
-    }
-
     /// The scale of these points; None where nothing is scaled.
     pub fn fit(self, points: &Points) -> Result<Option<Scale>> {
         match self {
@@ -350,7 +337,7 @@ mod tests {
             assert_close(scaled.values(), &[1.0, 1.0, 1.0, -1.0], 1e-6);
         }
         let tiny: Points = Matrix::column(vec![0.0, 5e-324, 0.0]).into();
-        for scaling in Scaling::ALL {
+        for scaling in Scaling::all() {
             let scale = scaling.fit(&tiny).unwrap();
             assert!(scale.is_none_or(|scale| scale.apply(&tiny).is_ok()));
         }

@@ -75,6 +75,10 @@ pub trait Learner: Send + Sync {
         let _ = earlier;
         self.learn(data, watch)
     }
+    /// True when [`Learner::learn_from`] makes use of the earlier machine.
+    fn warm_starts(&self) -> bool {
+        false
+    }
     /// The machine of every size on the way, smallest first, by learners whose vectors grow in number; by others the one machine.
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         Ok(vec![self.learn(data, watch)?])

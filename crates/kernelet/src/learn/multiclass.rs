@@ -1,6 +1,9 @@
 //! How several classes become several two-class problems, and what the classes weigh.
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde_json::Value;
+
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Classes, Label},
 };
 
@@ -21,21 +24,25 @@ pub enum Multiclass {
     Shared,
 }
 
+impl Named for Multiclass {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("one-vs-one", Multiclass::OneVsOne),
+        ("one-vs-rest", Multiclass::OneVsRest),
+        ("ecoc", Multiclass::OutputCodes { seed: 0 }),
+        ("shared", Multiclass::Shared),
+    ];
+
+    /// Without what a variant holds.
+    fn name(self) -> &'static str {
+        let same = |(_, choice): &&(&str, Self)| std::mem::discriminant(choice) == std::mem::discriminant(&self);
+        Self::NAMES.iter().find(same).map_or("", |(name, _)| name)
+    }
+}
+
 impl Multiclass {
     /// The problems of machines whose vectors are there already: sharing them leaves one against all others.
     pub(crate) fn on_given_vectors(self) -> Self {
         if self == Multiclass::Shared { Multiclass::OneVsRest } else { self }
-    }
-
-    /// The form with this name; codes get the seed 0.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "one-vs-one" => Some(Multiclass::OneVsOne),
-            "one-vs-rest" => Some(Multiclass::OneVsRest),
-            "ecoc" => Some(Multiclass::OutputCodes { seed: 0 }),
-            "shared" => Some(Multiclass::Shared),
-            _ => None,
-        }
     }
 }
 
@@ -49,6 +56,37 @@ pub enum ClassWeights {
     Balanced,
     /// As given; classes not named weigh 1.
     Given(Vec<(Label, f64)>),
+}
+
+impl Serialize for ClassWeights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            ClassWeights::Equal => serializer.serialize_none(),
+            ClassWeights::Balanced => serializer.serialize_str("balanced"),
+            ClassWeights::Given(pairs) => serializer.collect_map(pairs.iter().map(|(label, weight)| (label.text(), weight))),
+        }
+    }
+}
+
+/// Reads `balanced`, an object of weights by label, or the same as `LABEL=WEIGHT,..`.
+impl<'de> Deserialize<'de> for ClassWeights {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let pairs = match Value::deserialize(deserializer)? {
+            Value::Null => return Ok(ClassWeights::Equal),
+            Value::String(text) if text == "balanced" => return Ok(ClassWeights::Balanced),
+            Value::String(text) => text.split(',').map(pair).collect(),
+            Value::Object(map) => map.iter().map(|(label, weight)| Some((Label::new(label), weight.as_f64()?))).collect(),
+            _ => None,
+        };
+        pairs
+            .map(ClassWeights::Given)
+            .ok_or_else(|| D::Error::custom("`class-weight` must be balanced, or LABEL=WEIGHT for each class, with commas between them"))
+    }
+}
+
+fn pair(part: &str) -> Option<(Label, f64)> {
+    let (label, weight) = part.rsplit_once('=')?;
+    Some((Label::new(label), weight.parse().ok()?))
 }
 
 impl ClassWeights {

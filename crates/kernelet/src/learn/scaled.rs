@@ -47,6 +47,10 @@ impl Learner for Scaled {
         self.run(data, |data| Ok(vec![self.learner.learn(data, watch)?]))
     }
 
+    fn warm_starts(&self) -> bool {
+        self.learner.warm_starts()
+    }
+
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.run(data, |data| Ok(vec![self.learner.learn_from(earlier, data, watch)?]))
     }

@@ -71,6 +71,10 @@ impl Learner for Svc {
         self.run(data, None, watch)
     }
 
+    fn warm_starts(&self) -> bool {
+        true
+    }
+
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.run(data, Some(earlier), watch)
     }

@@ -68,6 +68,10 @@ impl Learner for Svr {
         self.run(data, None, watch)
     }
 
+    fn warm_starts(&self) -> bool {
+        true
+    }
+
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.run(data, Some(earlier), watch)
     }

@@ -3,7 +3,7 @@
 //! A row is positive when its number lies above the threshold. Cost: n log n, but for the rule `svm`, which trains on n rows of one feature.
 use super::{Learner, Svc};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Classes, Dataset, Label, Target},
     error::require_positive,
     kernel::{Kernel, Linear},
@@ -39,31 +39,22 @@ pub struct Line<'a> {
     pub weights: &'a [f64],
 }
 
+impl Named for Threshold {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("midpoint", Threshold::Midpoint),
+        ("equal-mahalanobis", Threshold::EqualMahalanobis),
+        ("least-error", Threshold::LeastError),
+        ("svm", Threshold::Svm { c: 1.0 }),
+    ];
+
+    /// Without what a variant holds.
+    fn name(self) -> &'static str {
+        let same = |(_, choice): &&(&str, Self)| std::mem::discriminant(choice) == std::mem::discriminant(&self);
+        Self::NAMES.iter().find(same).map_or("", |(name, _)| name)
+    }
+}
+
 impl Threshold {
-    /// The names of the rules.
-    pub const NAMES: [&'static str; 4] = ["midpoint", "equal-mahalanobis", "least-error", "svm"];
-
-    /// The rule with this name; `c` is used by `svm`.
-    pub fn named(name: &str, c: f64) -> Option<Self> {
-        match name {
-            "midpoint" => Some(Threshold::Midpoint),
-            "equal-mahalanobis" => Some(Threshold::EqualMahalanobis),
-            "least-error" => Some(Threshold::LeastError),
-            "svm" => Some(Threshold::Svm { c }),
-            _ => None,
-        }
-    }
-
-    /// The name on the command line and in model files.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Threshold::Midpoint => "midpoint",
-            Threshold::EqualMahalanobis => "equal-mahalanobis",
-            Threshold::LeastError => "least-error",
-            Threshold::Svm { .. } => "svm",
-        }
-    }
-
     /// An error when a parameter is outside its range.
     pub fn check(&self) -> Result<()> {
         match self {
@@ -213,8 +204,7 @@ mod tests {
         let one = Line { values: &[1.0, 2.0], positive: &[true, true], weights: &[1.0; 2] };
         let nan = Line { values: &[f64::NAN, 2.0], positive: &[true, false], weights: &[1.0; 2] };
         let equal = Line { values: &[2.0; 3], positive: &[true, false, true], weights: &[1.0; 3] };
-        for name in Threshold::NAMES {
-            let rule = Threshold::named(name, 1.0).unwrap();
+        for rule in Threshold::all() {
             assert_eq!(rule.name(), name);
             assert!(rule.find(one).is_err() && rule.find(nan).is_err());
             assert!(rule.find(equal).unwrap().is_finite(), "{name}");

@@ -41,6 +41,9 @@ pub struct Metadata {
     /// The basis in which it was trained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<BasisMetadata>,
+    /// The request that it came from, by the names of its settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request: Option<serde_json::Value>,
     /// The size path to this machine, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathMetadata>,
@@ -54,16 +57,25 @@ pub struct PathMetadata {
     /// Vectors of the larger machine.
     pub vectors_before: usize,
     /// The sizes, smallest first.
-    pub levels: Vec<SizeMetadata>,
+    pub levels: Vec<SizeMetrics>,
 }
 
 /// What is known of one size.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
-pub struct SizeMetadata {
+#[serde(default)]
+pub struct SizeMetrics {
     /// The number of vectors.
     pub vectors: usize,
-    /// The squared distance of the weight vectors over that of the start.
+    /// The training objective, of machines that were trained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub objective: Option<f64>,
+    /// `sum_k ||w_k - w'_k||^2`, the squared distance from the weight vectors of a larger machine with the same outputs.
+    pub residual: Option<f64>,
+    /// The same over `sum_k ||w_k||^2`.
     pub relative_residual: Option<f64>,
+    /// The fraction of the rows that are predicted as by the larger machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<f64>,
     /// The error on the training rows.
     pub train_error: Option<f64>,
     /// The error on other rows.
@@ -166,7 +178,7 @@ mod tests {
             Metadata { basis: Some(BasisMetadata { mean_error: f64::NAN, ..BasisMetadata::default() }), ..Metadata::default() },
             Metadata {
                 path: Some(PathMetadata {
-                    levels: vec![SizeMetadata { test_error: Some(f64::NAN), ..SizeMetadata::default() }],
+                    levels: vec![SizeMetrics { test_error: Some(f64::NAN), ..SizeMetrics::default() }],
                     ..PathMetadata::default()
                 }),
                 ..Metadata::default()

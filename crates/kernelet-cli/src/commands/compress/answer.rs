@@ -2,28 +2,27 @@
 use std::path::Path;
 
 use kernelet::{
-    compress::Attempt,
-    data::{Dataset, Target, read::Wanted},
-    evaluate::agreement,
-    machine::{Machine, PathMetadata, SizeMetadata, residual, squared_norm},
+    Named,
+    compress::{Attempt, Comparison},
+    machine::{Machine, SizeMetrics},
     model::native,
+    request::{CompressMethod, Compressed},
     watch::Status,
 };
 use serde::Serialize;
 
 use crate::{
     failure::Result,
-    input,
     layout::{count, figure, lines, percent, seconds, table},
     session::Answer,
 };
 
 /// What came of it.
 #[derive(Serialize)]
-pub(super) struct Answered {
+pub struct Answered {
     method: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub way: Option<String>,
+    way: Option<String>,
     vectors_before: usize,
     vectors: usize,
     /// None where the small machine has other outputs than the large one.
@@ -35,45 +34,37 @@ pub(super) struct Answered {
     test_error_before: Option<f64>,
     bytes: usize,
     pub seconds: f64,
-    pub status: Status,
-    pub capped: bool,
+    status: Status,
+    capped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub goals_met: Option<bool>,
+    goals_met: Option<bool>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<String>,
+    missing: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    why: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_out_rows: Option<usize>,
+    held_out_rows: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_out_loss: Option<f64>,
+    held_out_loss: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_out_loss_before: Option<f64>,
+    held_out_loss_before: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held_out_agreement: Option<f64>,
+    held_out_agreement: Option<f64>,
+    /// The machine was trained further on all rows after it was validated.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    trained_further: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<Tried>,
+    tried: Vec<Tried>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<Vec<Shown>>,
+    pub path: Option<Vec<SizeMetrics>>,
     model: String,
     #[serde(skip)]
     classes: bool,
 }
 
-/// One size on the way.
-#[derive(Serialize)]
-pub(super) struct Shown {
-    pub vectors: usize,
-    pub residual: Option<f64>,
-    pub train_error: Option<f64>,
-    pub test_error: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub agreement: Option<f64>,
-}
-
 /// One thing that was tried, with its metrics on validation rows.
 #[derive(Serialize)]
-pub(crate) struct Tried {
+pub struct Tried {
     way: String,
     vectors: usize,
     relative_residual: Option<f64>,
@@ -91,72 +82,40 @@ impl Tried {
     }
 }
 
-/// The error on rows that have targets.
-pub(crate) fn error_on(machine: &Machine, data: Option<&Dataset>) -> Result<Option<f64>> {
-    match data.filter(|data| data.target != Target::None && input::target_of(machine) != Wanted::Nothing) {
-        None => Ok(None),
-        Some(data) => Ok(Some(machine.score(data)?.loss())),
-    }
-}
-
-/// The part of the rows that both machines predict alike.
-pub(crate) fn agreeing(machine: &Machine, small: &Machine, data: &Dataset) -> Result<Option<f64>> {
-    Ok(agreement(&machine.predict(&data.points)?, &small.predict(&data.points)?))
-}
-
 impl Answered {
-    /// The small machine beside the large one, on the rows to work with and those to measure on.
-    pub fn measured(
-        method: &'static str,
-        machine: &Machine,
-        small: &Machine,
-        rows: (&Option<Dataset>, &Option<Dataset>),
-        output: &Path,
-    ) -> Result<Self> {
-        let (data, test) = (rows.0.as_ref(), rows.1.as_ref());
-        let before: f64 = squared_norm(&machine.expansion)?.iter().sum();
-        let alike = machine.decision == small.decision;
-        let residual = if alike { Some(residual(&machine.expansion, &small.expansion)?) } else { None };
+    /// The small machine beside the large one.
+    pub fn new(machine: &Machine, small: &Compressed, comparison: &Comparison, output: &Path) -> Result<Self> {
+        let metrics = comparison.metrics(&small.machine)?;
+        let validation = small.validation.as_ref();
+        let auto = small.method == CompressMethod::Auto;
         Ok(Answered {
-            method,
-            way: None,
+            method: small.method.name(),
+            way: auto.then(|| small.strategy.clone()),
             vectors_before: machine.vectors(),
-            vectors: small.vectors(),
-            residual,
-            relative_residual: residual.map(|residual| residual / before),
-            agreement: test.or(data).map_or(Ok(None), |data| agreeing(machine, small, data))?,
-            train_error: error_on(small, data)?,
-            test_error: error_on(small, test)?,
-            test_error_before: error_on(machine, test)?,
-            bytes: native::to_bytes(small)?.len(),
+            vectors: small.machine.vectors(),
+            residual: metrics.residual,
+            relative_residual: metrics.relative_residual,
+            agreement: metrics.agreement,
+            train_error: metrics.train_error,
+            test_error: metrics.test_error,
+            test_error_before: comparison.test_error_before()?,
+            bytes: native::to_bytes(&small.machine)?.len(),
             seconds: 0.0,
-            status: Status::Converged,
-            capped: false,
-            goals_met: None,
-            missing: vec![],
-            why: None,
-            held_out_rows: None,
-            held_out_loss: None,
-            held_out_loss_before: None,
-            held_out_agreement: None,
-            tried: vec![],
+            status: small.status,
+            capped: small.capped,
+            goals_met: validation.map(|_| small.missing.is_empty()),
+            missing: small.missing.clone(),
+            why: validation.map(|validation| validation.why.clone()),
+            held_out_rows: validation.map(|validation| validation.rows).filter(|rows| *rows > 0),
+            held_out_loss: validation.and_then(|validation| validation.metrics.loss),
+            held_out_loss_before: validation.and_then(|validation| validation.loss_before),
+            held_out_agreement: validation.and_then(|validation| validation.metrics.agreement),
+            trained_further: validation.is_some_and(|validation| validation.trained_further),
+            tried: validation.iter().flat_map(|validation| &validation.tried).map(Tried::of).collect(),
             path: None,
             model: output.display().to_string(),
             classes: !machine.decision.labels().is_empty(),
         })
-    }
-
-    /// The sizes on the way, to be kept in the model for its report.
-    pub fn path_metadata(&self) -> PathMetadata {
-        let before = self.residual.zip(self.relative_residual).map_or(0.0, |(residual, relative)| residual / relative);
-        let size = |level: &Shown| SizeMetadata {
-            vectors: level.vectors,
-            relative_residual: level.residual.map(|residual| residual / before).filter(|relative| relative.is_finite()),
-            train_error: level.train_error,
-            test_error: level.test_error,
-        };
-        let levels = self.path.iter().flatten().map(size).collect();
-        PathMetadata { method: self.way.clone().unwrap_or_else(|| self.method.into()), vectors_before: self.vectors_before, levels }
     }
 
     fn error(&self, error: f64) -> String {
@@ -167,7 +126,7 @@ impl Answered {
         let Some(path) = &self.path else { return String::new() };
         let header: Vec<String> = ["vectors", "residual", "train error", "test error"].map(String::from).to_vec();
         let cell = |error: Option<f64>| error.map_or(String::new(), |error| self.error(error));
-        let row = |level: &Shown| {
+        let row = |level: &SizeMetrics| {
             vec![count(level.vectors), level.residual.map_or(String::new(), figure), cell(level.train_error), cell(level.test_error)]
         };
         table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"

@@ -18,6 +18,7 @@ use super::{
     deflation::{Deflated, Step},
     kernel_rows::KernelRows,
 };
+use crate::Named;
 use crate::{data::Dataset, draw::Draw, linalg::dot, watch::Watch};
 
 /// Denominators are taken to be no smaller than this part of what the squares of the column were.
@@ -39,32 +40,17 @@ pub enum FisherCriterion {
     ReversePseudo,
 }
 
-impl FisherCriterion {
-    /// All of them.
-    pub const ALL: [FisherCriterion; 5] = [
-        FisherCriterion::Random,
-        FisherCriterion::Optimal,
-        FisherCriterion::Pseudo,
-        FisherCriterion::Reverse,
-        FisherCriterion::ReversePseudo,
+impl Named for FisherCriterion {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("random", FisherCriterion::Random),
+        ("optimal", FisherCriterion::Optimal),
+        ("pseudo", FisherCriterion::Pseudo),
+        ("reverse", FisherCriterion::Reverse),
+        ("reverse-pseudo", FisherCriterion::ReversePseudo),
     ];
+}
 
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            FisherCriterion::Random => "random",
-            FisherCriterion::Optimal => "optimal",
-            FisherCriterion::Pseudo => "pseudo",
-            FisherCriterion::Reverse => "reverse",
-            FisherCriterion::ReversePseudo => "reverse-pseudo",
-        }
-    }
-
-    /// The criterion with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        FisherCriterion::ALL.into_iter().find(|criterion| criterion.name() == name)
-    }
-
+impl FisherCriterion {
     /// True where small is good.
     pub(super) fn is_reverse(self) -> bool {
         matches!(self, FisherCriterion::Reverse | FisherCriterion::ReversePseudo)
@@ -85,22 +71,8 @@ pub enum Numerator {
     Printed,
 }
 
-impl Numerator {
-    /// The names of the numerators.
-    pub const NAMES: [&'static str; 2] = ["class-means", "printed"];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Numerator::ClassMeans => "class-means",
-            Numerator::Printed => "printed",
-        }
-    }
-
-    /// The numerator with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        [Numerator::ClassMeans, Numerator::Printed].into_iter().find(|numerator| numerator.name() == name)
-    }
+impl Named for Numerator {
+    const NAMES: &'static [(&'static str, Self)] = &[("class-means", Numerator::ClassMeans), ("printed", Numerator::Printed)];
 }
 
 /// The classes, as what columns are multiplied with.

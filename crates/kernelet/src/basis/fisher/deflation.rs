@@ -13,6 +13,7 @@
 //! never written. (18) prints Q transposed; the q must be its columns. Two of the pairs are one method: columns of a projected matrix are
 //! orthogonal to the earlier t, and so are those of Schur complements, which are zero on them; `q = t` for both.
 //! Cost of a column: n (d + k), of a deflation: K times a vector.
+use crate::Named;
 use rayon::prelude::*;
 
 use super::kernel_rows::KernelRows;
@@ -44,36 +45,19 @@ pub enum Deflation {
     OrthoSchur,
 }
 
-impl Deflation {
-    /// All of them.
-    pub const ALL: [Deflation; 7] = [
-        Deflation::None,
-        Deflation::Hotelling,
-        Deflation::Projection,
-        Deflation::Schur,
-        Deflation::OrthoHotelling,
-        Deflation::OrthoProjection,
-        Deflation::OrthoSchur,
+impl Named for Deflation {
+    const NAMES: &'static [(&'static str, Self)] = &[
+        ("none", Deflation::None),
+        ("hotelling", Deflation::Hotelling),
+        ("projection", Deflation::Projection),
+        ("schur", Deflation::Schur),
+        ("ortho-hotelling", Deflation::OrthoHotelling),
+        ("ortho-projection", Deflation::OrthoProjection),
+        ("ortho-schur", Deflation::OrthoSchur),
     ];
+}
 
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Deflation::None => "none",
-            Deflation::Hotelling => "hotelling",
-            Deflation::Projection => "projection",
-            Deflation::Schur => "schur",
-            Deflation::OrthoHotelling => "ortho-hotelling",
-            Deflation::OrthoProjection => "ortho-projection",
-            Deflation::OrthoSchur => "ortho-schur",
-        }
-    }
-
-    /// The deflation with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Deflation::ALL.into_iter().find(|deflation| deflation.name() == name)
-    }
-
+impl Deflation {
     pub(super) fn is_projection(self) -> bool {
         matches!(self, Deflation::Projection | Deflation::OrthoProjection)
     }

@@ -134,8 +134,8 @@ fn chosen(method: &FisherPursuit, kernel: &Kernel, data: &Dataset, most: usize) 
 #[test]
 fn algorithm_1_picks_what_the_dense_form_picks_for_every_variant_kept_computed_and_sampled() {
     let (data, kernel) = (unbalanced(70), Kernel::gaussian(2.0));
-    for criterion in FisherCriterion::ALL.into_iter().filter(|c| *c != FisherCriterion::Random) {
-        for deflation in Deflation::ALL {
+    for criterion in FisherCriterion::all().filter(|c| *c != FisherCriterion::Random) {
+        for deflation in Deflation::all() {
             for (numerator, stages) in [(Numerator::ClassMeans, 1), (Numerator::Printed, 1), (Numerator::ClassMeans, 3)] {
                 let method = FisherPursuit { criterion, deflation, numerator, stage: Stage::Count(stages), ..FisherPursuit::default() };
                 let want = literal(&method, &kernel, &data, 10);
@@ -201,7 +201,7 @@ fn eq_15_16_17_agree_on_a_true_eigenvector() {
     let eigen = Eigen::of(&rounded(&kernel, &points)).unwrap();
     let left = |deflation| left_after(&rows, deflation, eigen.vectors.row(3));
     let want = left(Deflation::Hotelling);
-    for deflation in Deflation::ALL.into_iter().filter(|d| *d != Deflation::None) {
+    for deflation in Deflation::all().filter(|d| *d != Deflation::None) {
         assert!(left(deflation).values().iter().zip(want.values()).all(|(a, b)| (a - b).abs() < 1e-12), "{deflation:?}");
     }
 }
@@ -277,7 +277,7 @@ fn decisions_are_those_of_a_linear_discriminant_in_the_same_features() {
 #[test]
 fn samples_choose_well_and_seeds_and_threads_mean_what_they_should() {
     let (data, kernel) = (banana(400, 1), Kernel::gaussian(1.0));
-    for criterion in FisherCriterion::ALL {
+    for criterion in FisherCriterion::all() {
         let method = FisherPursuit { criterion, sample: Some(59), deflation: Deflation::Schur, ..FisherPursuit::default() };
         let run = |seed| chosen(&FisherPursuit { seed, ..method.clone() }, &kernel, &data, 12);
         assert!(run(1) == run(1) && run(1) != run(2), "{criterion:?}");
@@ -298,7 +298,7 @@ fn the_order_at_random_does_not_depend_on_the_deflation() {
     let run = |deflation| {
         chosen(&FisherPursuit { criterion: FisherCriterion::Random, deflation, ..FisherPursuit::default() }, &kernel, &data, 10)
     };
-    assert!(Deflation::ALL.iter().all(|&deflation| run(deflation) == run(Deflation::None)));
+    assert!(Deflation::all().all(|deflation| run(deflation) == run(Deflation::None)));
 }
 
 #[test]
@@ -355,10 +355,10 @@ fn bad_input_is_refused_or_handled() {
     // A class with one row.
     let texts: Vec<&str> = (0..40).map(|i| if i == 7 { "b" } else { "a" }).collect();
     let alone = Dataset { target: Target::Classes(Classes::from_texts(&texts)), ..data.clone() };
-    for criterion in FisherCriterion::ALL {
+    for criterion in FisherCriterion::all() {
         assert!(learn(&alone, FisherPursuit { criterion, ..FisherPursuit::default() }, 5).unwrap().machine.vectors() == 5);
         // More vectors than rows, and stages above the number of vectors.
-        for deflation in Deflation::ALL {
+        for deflation in Deflation::all() {
             let method = FisherPursuit { criterion, deflation, stage: Stage::Count(1000), ..FisherPursuit::default() };
             let fit = learn(&data, method, 500).unwrap();
             assert!(fit.machine.vectors() <= 40 && fit.report.status == Status::Capped);
@@ -366,7 +366,7 @@ fn bad_input_is_refused_or_handled() {
     }
     // A kernel of rank 3 is exhausted after 3 vectors, whoever chooses; without deflation nobody looks.
     let linear = Kernel::named("polynomial", 1.0, 1, 1.0).unwrap();
-    for criterion in FisherCriterion::ALL {
+    for criterion in FisherCriterion::all() {
         for deflation in [Deflation::Projection, Deflation::Schur, Deflation::OrthoHotelling] {
             let method = FisherPursuit { criterion, deflation, ..FisherPursuit::default() };
             let found = chosen(&method, &linear, &data, 30);

@@ -12,7 +12,7 @@ use super::{
     kernel_rows::KernelRows,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Basis, BasisBudget, BasisMethod, JITTER},
     data::{Dataset, Points, check_classes},
     draw::Draw,

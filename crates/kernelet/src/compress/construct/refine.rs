@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 use super::{distance::Distance, fit::Fit, target::Target};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     compress::{Task, select::one_output},
     linalg::{Ended, Lbfgs, Matrix, Minimum},
     machine::{Coefficients, Expansion, Machine, inner_products, residual},
@@ -33,6 +33,11 @@ pub enum Objective {
     Outputs,
     /// The same, where rows near the decision count more: by 1 over 1 plus the square of their margin.
     Margins,
+}
+
+impl Named for Objective {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("weights", Objective::Weights), ("outputs", Objective::Outputs), ("margins", Objective::Margins)];
 }
 
 /// How vectors are refined.

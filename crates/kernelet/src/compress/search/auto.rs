@@ -13,15 +13,15 @@
 //!
 //! With kernels that are not differentiable at zero distance, vectors are chosen, never moved.
 use super::{
-    compression::{Compressed, Compression},
+    compression::{Compression, Found},
     effort::Effort,
     goals::Goals,
     interpolates::fits_training_rows,
-    strategy::{Steps, Strategy},
+    strategy::{Finish, Steps, Strategy},
     validation::{Metric, PrimaryMetric},
 };
 use crate::{
-    Result,
+    Named, Result,
     compress::{
         Distil, Refit, Sparsifier, Task,
         construct::{FixedPoint, Gradient, Refinement, Starts},
@@ -45,7 +45,15 @@ pub struct Auto {
     pub labels: bool,
     /// The outputs of a one-vs-one machine are to stay those of pairs.
     pub keep_pairs: bool,
-    /// The cost of an error; none for that of the machine.
+    /// The coefficients of the vectors; none for those that suit the rows. Machines that are trained have their own, and are left out.
+    pub refit: Option<Refit>,
+    /// Offsets of least error on the rows.
+    pub least_error: bool,
+    /// Each vector belongs to one class, as LIBSVM's files have it.
+    pub owned: bool,
+    /// Vectors are chosen among those of the machine, never made.
+    pub chosen: bool,
+    /// The cost of an error; none for [`cost_of`] the machine.
     pub c: Option<f64>,
     /// What loss means; none for the usual.
     pub metric: Option<Metric>,
@@ -57,20 +65,26 @@ pub struct Auto {
 
 impl Auto {
     /// The smallest machine that meets the goals, or the best of the size that is asked for.
-    pub fn run(&self, task: Task, goals: &Goals, watch: &Watch) -> Result<Compressed> {
+    pub fn run(&self, task: Task, goals: &Goals, watch: &Watch) -> Result<Found> {
         let (machine, most_rows) = (task.machine, self.effort.most_rows());
         // Where the distance of the weight vectors alone counts, rows are of no use.
         let by_residual = goals.primary() == PrimaryMetric::Residual;
+        let c = self.c.unwrap_or_else(|| cost_of(machine));
         let known = Knowledge {
             rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
             labels: self.labels,
             fits_training_rows: !goals.about_quality() && fits_training_rows(&task)?,
             keep_pairs: self.keep_pairs,
-            c: self.c.or(machine.metadata.c).unwrap_or(1.0),
+            chosen: self.chosen,
+            trains: self.refit.is_none() && !self.least_error && !self.owned,
+            c,
             vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
             seed: self.seed,
         };
-        let strategies = strategies_for(machine, known, self.effort);
+        let usual = if known.rows > 0 { Refit::Outputs } else { Refit::None };
+        let (refit, least_error, owned) = (self.refit.unwrap_or(usual), self.least_error, self.owned);
+        let finish = Finish { refinement: None, refit, c: Some(c), least_error, owned };
+        let strategies = strategies_for(machine, known, &finish, self.effort);
         let (metric, curve, seed) = (self.metric, self.curve, self.seed);
         Compression { task, strategies: &strategies, goals, metric, curve, most_rows, seed }.run(watch)
     }
@@ -87,6 +101,10 @@ pub(super) struct Knowledge {
     pub fits_training_rows: bool,
     /// The outputs of a one-vs-one machine are to stay those of pairs.
     pub keep_pairs: bool,
+    /// Vectors are chosen, never made.
+    pub chosen: bool,
+    /// Machines may be trained, with coefficients of their own.
+    pub trains: bool,
     /// The cost of an error.
     pub c: f64,
     /// The vectors that are expected.
@@ -99,17 +117,16 @@ pub(super) struct Knowledge {
 const MOST_WORK: f64 = 3e7;
 
 /// The strategies to try.
-pub(super) fn strategies_for(machine: &Machine, known: Knowledge, effort: Effort) -> Vec<Strategy> {
+pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finish, effort: Effort) -> Vec<Strategy> {
     let kernel = &machine.expansion.kernel;
-    let smooth = kernel.profile().smooth();
-    let refit = if known.rows > 0 { Refit::Outputs } else { Refit::None };
-    let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, refit, smooth)];
+    let smooth = kernel.profile().smooth() && !known.chosen;
+    let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, finish, smooth)];
     let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + machine.outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
         strategies.push(match kernel.profile().argument() {
-            Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, refit, true),
-            Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, refit, true),
+            Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, finish, true),
+            Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, finish, true),
         });
     }
     if let Some(trained) = trained_strategy(machine, known, effort, (0..strategies.len()).collect()) {
@@ -124,7 +141,13 @@ pub(super) fn strategies_for(machine: &Machine, known: Knowledge, effort: Effort
 fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<usize>) -> Option<Strategy> {
     let kernel = &machine.expansion.kernel;
     let votes = matches!(machine.decision, Decision::Votes { .. });
-    if known.rows == 0 || !kernel.profile().smooth() || !kernel.profile().definite() || (known.keep_pairs && votes) {
+    if known.chosen
+        || !known.trains
+        || known.rows == 0
+        || !kernel.profile().smooth()
+        || !kernel.profile().definite()
+        || (known.keep_pairs && votes)
+    {
         return None;
     }
     let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
@@ -142,15 +165,19 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
 }
 
 /// Vectors of a method, moved together where the kernel is smooth.
-fn found_by(method: Box<dyn Sparsifier>, effort: Effort, refit: Refit, smooth: bool) -> Strategy {
-    let parts = [method.name(), if smooth { " + refine" } else { "" }, if refit == Refit::Outputs { " + outputs" } else { "" }];
+fn found_by(method: Box<dyn Sparsifier>, effort: Effort, finish: &Finish, smooth: bool) -> Strategy {
+    let refit = if finish.refit == Refit::None { String::new() } else { format!(" + {}", finish.refit.name()) };
+    let name = format!("{}{}{refit}", method.name(), if smooth { " + refine" } else { "" });
     let refinement = smooth.then(|| Refinement { max_steps: effort.steps(), ..Refinement::default() });
-    Strategy {
-        name: parts.concat(),
-        steps: Steps::Sparsify { method, refinement, refit, c: None, least_error: false },
-        from: vec![],
-        candidate: true,
-    }
+    Strategy { name, steps: Steps::Sparsify { method, finish: Finish { refinement, ..finish.clone() } }, from: vec![], candidate: true }
+}
+
+/// The cost C that a machine was trained with. Machines of the support vector family that do not store it, such as those of LIBSVM, have it as their
+/// largest coefficient, unless no row is at the bound; for others errors cost 1.
+pub fn cost_of(machine: &Machine) -> f64 {
+    let family = machine.metadata.learner.as_deref().is_none_or(|name| ["svc", "nu-svc", "svr", "nu-svr", "one-class"].contains(&name));
+    let largest = || machine.expansion.coefficients.stored().values().iter().fold(f64::MIN_POSITIVE, |a, b| a.max(b.abs()));
+    machine.metadata.c.unwrap_or_else(|| if family { largest() } else { 1.0 })
 }
 
 #[cfg(test)]
@@ -158,11 +185,24 @@ mod tests {
     use super::*;
     use crate::{compress::toy, kernel::Kernel};
 
+    fn finish(known: Knowledge) -> Finish {
+        Finish { refit: if known.rows > 0 { Refit::Outputs } else { Refit::None }, ..Finish::default() }
+    }
+
     fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
         let machine = toy::machine(kernel, 30, 1);
-        let known =
-            Knowledge { rows: 40 * usize::from(rows), labels, fits_training_rows: false, keep_pairs: false, c: 1.0, vectors: 5, seed: 0 };
-        strategies_for(&machine, known, effort).into_iter().map(|strategy| strategy.name).collect()
+        let known = Knowledge {
+            rows: 40 * usize::from(rows),
+            labels,
+            fits_training_rows: false,
+            keep_pairs: false,
+            chosen: false,
+            trains: true,
+            c: 1.0,
+            vectors: 5,
+            seed: 0,
+        };
+        strategies_for(&machine, known, &finish(known), effort).into_iter().map(|strategy| strategy.name).collect()
     }
 
     #[test]
@@ -174,12 +214,22 @@ mod tests {
         let found = ["pursuit + refine + outputs", "fixed-point + refine + outputs"];
         assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
         assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
-        let many =
-            Knowledge { rows: 1_000_000, labels: false, fits_training_rows: false, keep_pairs: false, c: 1.0, vectors: 300, seed: 0 };
+        let many = Knowledge {
+            rows: 1_000_000,
+            labels: false,
+            fits_training_rows: false,
+            keep_pairs: false,
+            chosen: false,
+            trains: true,
+            c: 1.0,
+            vectors: 300,
+            seed: 0,
+        };
         let machine = toy::machine(gaussian(), 30, 1);
-        assert_eq!(strategies_for(&machine, many, Effort::Quick).len(), 1, "training on so many rows takes long");
-        let candidates =
-            |known| strategies_for(&machine, known, Effort::Normal).iter().map(|strategy| strategy.candidate).collect::<Vec<_>>();
+        assert_eq!(strategies_for(&machine, many, &finish(many), Effort::Quick).len(), 1, "training on so many rows takes long");
+        let candidates = |known| {
+            strategies_for(&machine, known, &finish(known), Effort::Normal).iter().map(|strategy| strategy.candidate).collect::<Vec<_>>()
+        };
         let few = Knowledge { rows: 40, vectors: 5, ..many };
         assert_eq!(candidates(few), [true; 3]);
         assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, false, true]);

@@ -53,7 +53,7 @@ pub struct Compression<'a> {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub struct Compressed {
+pub struct Found {
     /// The small machine.
     pub machine: Machine,
     /// The strategy that led to it.
@@ -72,13 +72,15 @@ pub struct Compressed {
     pub why: String,
     /// What is missing of the goals; empty where they are met.
     pub missing: Vec<String>,
+    /// The machine was trained further on all rows after it was validated.
+    pub trained_further: bool,
     /// How the run ended.
     pub status: Status,
 }
 
 impl Compression<'_> {
     /// Tries, validates and keeps the best.
-    pub fn run(&self, watch: &Watch) -> Result<Compressed> {
+    pub fn run(&self, watch: &Watch) -> Result<Found> {
         self.goals.check()?;
         self.task.check()?;
         let machine = self.task.machine;
@@ -120,10 +122,11 @@ impl Compression<'_> {
         let found = run.at(size).cloned().ok_or_else(|| run.first_failure())?;
         let missing = if self.goals.about_quality() { run.shortfalls(&found.metrics) } else { vec![] };
         let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
-        let small = self.strategies[found.strategy].again(found.machine, &all, watch)?;
+        let small = self.strategies[found.strategy].again(found.machine.clone(), &all, watch)?;
+        let trained_further = small != found.machine;
         let machine = Machine { calibration, ..small };
         machine.check()?;
-        Ok(Compressed {
+        Ok(Found {
             machine,
             strategy: self.strategies[found.strategy].name.clone(),
             metrics: found.metrics,
@@ -133,14 +136,15 @@ impl Compression<'_> {
             path: run.best.into_iter().map(|(_, candidate)| (candidate.machine, candidate.metrics)).collect(),
             why,
             missing,
+            trained_further,
             status: if watch.cancelled() { Status::Cancelled } else { Status::Converged },
         })
     }
 }
 
 /// The machine itself, where all its vectors are allowed.
-fn unchanged(machine: &Machine) -> Compressed {
-    Compressed {
+fn unchanged(machine: &Machine) -> Found {
+    Found {
         machine: machine.clone(),
         strategy: "as it was".into(),
         metrics: Metrics { residual: Some(0.0), ..Metrics::default() },
@@ -150,6 +154,7 @@ fn unchanged(machine: &Machine) -> Compressed {
         path: vec![(machine.clone(), Metrics { residual: Some(0.0), ..Metrics::default() })],
         why: "all vectors were allowed, and the machine is as it was".into(),
         missing: vec![],
+        trained_further: false,
         status: Status::Converged,
     }
 }
@@ -180,7 +185,7 @@ mod tests {
         Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(data, &Watch::none()).unwrap().machine
     }
 
-    fn compress(machine: &Machine, data: Option<&Dataset>, goals: &Goals, effort: Effort) -> Result<Compressed> {
+    fn compress(machine: &Machine, data: Option<&Dataset>, goals: &Goals, effort: Effort) -> Result<Found> {
         let known = Knowledge {
             rows: data.map_or(0, |data| data.len()),
             labels: false,

@@ -1,4 +1,5 @@
 //! How much time may be spent, in steps, starts and rows.
+use crate::Named;
 
 /// How much time may be spent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -19,24 +20,11 @@ const FEWEST_STEPS: usize = 10;
 const MORE_STEPS: usize = 3;
 const MORE_STARTS: usize = 8;
 
+impl Named for Effort {
+    const NAMES: &'static [(&'static str, Self)] = &[("quick", Effort::Quick), ("normal", Effort::Normal), ("thorough", Effort::Thorough)];
+}
+
 impl Effort {
-    /// All of them.
-    pub const ALL: [Effort; 3] = [Effort::Quick, Effort::Normal, Effort::Thorough];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Effort::Quick => "quick",
-            Effort::Normal => "normal",
-            Effort::Thorough => "thorough",
-        }
-    }
-
-    /// The effort with this name.
-    pub fn named(name: &str) -> Option<Effort> {
-        Effort::ALL.into_iter().find(|effort| effort.name() == name)
-    }
-
     /// Steps in which all vectors are moved together.
     pub(super) fn steps(self) -> usize {
         match self {

@@ -1,21 +1,30 @@
 //! What is asked of a small machine: how small, and how good.
+use serde::{Deserialize, Serialize};
+
 use super::validation::{Metrics, PrimaryMetric, Validator};
-use crate::{Error, Result, machine::Machine, model::native};
+use crate::{Error, Named, Result, machine::Machine, model::native};
 
 /// Bounds on size and on quality. The machine found is the smallest that has the quality, or the best one of the size.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
 pub struct Goals {
     /// The most vectors.
+    #[serde(rename = "vectors", skip_serializing_if = "Option::is_none")]
     pub max_vectors: Option<usize>,
     /// The most vectors as a part of those of the machine, above 0 and at most 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
     /// The most bytes of the model file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<usize>,
     /// The largest squared distance of the weight vectors, as a part of their squared size.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_residual: Option<f64>,
     /// The largest rise of the loss on validation rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_loss: Option<f64>,
     /// The smallest fraction of the validation rows that the small machine predicts as the large one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub min_agreement: Option<f64>,
 }
 

@@ -14,9 +14,9 @@ mod sizes;
 mod strategy;
 mod validation;
 
-pub use auto::Auto;
-pub use compression::{Attempt, Compressed, Compression};
+pub use auto::{Auto, cost_of};
+pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;
-pub use strategy::{Steps, Strategy};
+pub use strategy::{Finish, Steps, Strategy};
 pub use validation::{Metric, Metrics, Parts, PrimaryMetric, Validator};

@@ -4,7 +4,7 @@ use crate::{
     compress::{
         Budget, Distil, Refit, Sparsifier, Task,
         construct::{Refinement, refine},
-        least_error_offsets, refit,
+        least_error_offsets, owned_by_class, refit,
     },
     data::Dataset,
     learn::{
@@ -20,18 +20,12 @@ const STEPS_AGAIN: usize = 2;
 
 /// What is done.
 pub enum Steps {
-    /// Vectors by a method, moved together and with new coefficients and offsets where that is asked for.
+    /// Vectors by a method.
     Sparsify {
         /// How vectors are found.
         method: Box<dyn Sparsifier>,
-        /// How they are moved together afterwards.
-        refinement: Option<Refinement>,
-        /// Their coefficients.
-        refit: Refit,
-        /// The cost of refits that need one.
-        c: Option<f64>,
-        /// Offsets of least error on the rows instead of those kept.
-        least_error: bool,
+        /// What is done with them afterwards.
+        finish: Finish,
     },
     /// Trained on the outputs of the large machine.
     Distil {
@@ -47,6 +41,52 @@ pub enum Steps {
         /// Also from starts of its own.
         own: bool,
     },
+}
+
+/// What is done with vectors once they are found.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    /// How they are moved together.
+    pub refinement: Option<Refinement>,
+    /// Their coefficients.
+    pub refit: Refit,
+    /// The cost of refits that need one; none for that of the machine.
+    pub c: Option<f64>,
+    /// Offsets of least error on the rows instead of those kept.
+    pub least_error: bool,
+    /// Each vector belongs to one class, as LIBSVM's files have it.
+    pub owned: bool,
+}
+
+impl Default for Finish {
+    fn default() -> Self {
+        Finish { refinement: None, refit: Refit::None, c: None, least_error: false, owned: false }
+    }
+}
+
+impl Finish {
+    /// The machine that was found, with all that is done afterwards.
+    pub fn apply(&self, found: Machine, task: &Task, watch: &Watch) -> Result<Machine> {
+        let moved = match &self.refinement {
+            Some(refinement) => refine(&found, refinement, task, watch)?.machine,
+            None => found,
+        };
+        let small = refit(&moved, self.refit, task, self.c, watch)?;
+        let small = if self.owned { owned_by_class(&small, task)? } else { small };
+        if self.least_error { least_error_offsets(&small, task) } else { Ok(small) }
+    }
+
+    /// True when nothing is done.
+    pub fn is_nothing(&self) -> bool {
+        self.refinement.is_none() && self.refit == Refit::None && !self.least_error && !self.owned
+    }
+
+    /// The same without moving the vectors again, for more rows; none where rows do not matter.
+    fn on_more_rows(&self) -> Option<Finish> {
+        let by_rows = matches!(self.refit, Refit::Outputs | Refit::Margin | Refit::Rsvm);
+        let refit = if by_rows { self.refit } else { Refit::None };
+        (by_rows || self.least_error).then(|| Finish { refinement: None, refit, owned: self.owned && by_rows, ..self.clone() })
+    }
 }
 
 /// A strategy with its name.
@@ -65,14 +105,10 @@ impl Strategy {
     /// A machine of at most so many vectors; `starts` are the machines of the strategies that this one starts from.
     pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
         match &self.steps {
-            Steps::Sparsify { method, refinement, refit: how, c, least_error } => {
+            Steps::Sparsify { method, finish } => {
                 let path = method.sparsify(task, &Budget::vectors(vectors), watch)?;
-                let mut small = path.last().ok_or_else(|| Error::data("no vector was found"))?;
-                if let Some(refinement) = refinement {
-                    small = refine(&small, refinement, task, watch)?.machine;
-                }
-                small = refit(&small, *how, task, *c, watch)?;
-                if *least_error { least_error_offsets(&small, task) } else { Ok(small) }
+                let found = path.last().ok_or_else(|| Error::data("no vector was found"))?;
+                finish.apply(found, task, watch)
             }
             Steps::Distil { taught, own } => {
                 let searches = searches(&taught.search, vectors, starts, *own);
@@ -85,16 +121,13 @@ impl Strategy {
         }
     }
 
-    /// The machine once more, from where it stands, with more rows; as it is where rows do not matter.
+    /// The machine trained further, from where it stands, with more rows; as it is where rows do not matter.
     pub fn again(&self, small: Machine, task: &Task, watch: &Watch) -> Result<Machine> {
         match &self.steps {
-            Steps::Sparsify { refit: how, c, least_error, .. } => {
-                let fitted = match how {
-                    Refit::Outputs | Refit::Margin | Refit::Rsvm => refit(&small, *how, task, *c, watch)?,
-                    Refit::None | Refit::Projection => small,
-                };
-                if *least_error { least_error_offsets(&fitted, task) } else { Ok(fitted) }
-            }
+            Steps::Sparsify { finish, .. } => match finish.on_more_rows() {
+                Some(finish) => finish.apply(small, task, watch),
+                None => Ok(small),
+            },
             Steps::Distil { taught, .. } => {
                 let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
                 Ok(Distil { search, ..taught.clone() }.learn(task, watch)?.machine)

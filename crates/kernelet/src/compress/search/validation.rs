@@ -1,10 +1,10 @@
 //! How good is a small machine? Metrics on validation rows, which it was not made from, beside the large one.
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Dataset, Target, plain_split, stratified_split},
     evaluate::{Scores, agreement, score},
     linalg::Matrix,
-    machine::{Decision, Machine, Prediction, residual, squared_norm},
+    machine::{Decision, Machine, Prediction, Weights},
 };
 
 /// The fraction of the rows that validate, and the most of them.
@@ -25,24 +25,12 @@ pub enum Metric {
     Mse,
 }
 
+impl Named for Metric {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("error", Metric::Error), ("balanced-error", Metric::BalancedError), ("mse", Metric::Mse)];
+}
+
 impl Metric {
-    /// All of them.
-    pub const ALL: [Metric; 3] = [Metric::Error, Metric::BalancedError, Metric::Mse];
-
-    /// The name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Metric::Error => "error",
-            Metric::BalancedError => "balanced-error",
-            Metric::Mse => "mse",
-        }
-    }
-
-    /// The metric with this name.
-    pub fn named(name: &str) -> Option<Metric> {
-        Metric::ALL.into_iter().find(|metric| metric.name() == name)
-    }
-
     /// The usual one for a machine.
     pub fn of(machine: &Machine) -> Metric {
         if machine.decision.labels().is_empty() { Metric::Mse } else { Metric::Error }
@@ -90,7 +78,7 @@ pub struct Validator<'a> {
     machine: &'a Machine,
     /// What loss means.
     pub metric: Metric,
-    squared_norm: f64,
+    weights: Weights<'a>,
     held_out: Option<Seen>,
     /// What is compared first.
     primary: PrimaryMetric,
@@ -131,8 +119,7 @@ impl<'a> Validator<'a> {
     /// A validator with these rows; without rows by the distance of the weight vectors.
     pub fn new(machine: &'a Machine, held_out: Option<Dataset>, metric: Option<Metric>, primary: PrimaryMetric) -> Result<Self> {
         let metric = metric.unwrap_or(Metric::of(machine));
-        let mut validator =
-            Validator { machine, metric, squared_norm: squared_norm(&machine.expansion)?.iter().sum(), held_out: None, primary };
+        let mut validator = Validator { machine, metric, weights: Weights::of(&machine.expansion)?, held_out: None, primary };
         if let Some(rows) = held_out {
             let (outputs, prediction) = (machine.outputs_for(&rows.points)?, machine.predict(&rows.points)?);
             let loss = validator.loss(&prediction, &rows)?;
@@ -169,7 +156,7 @@ impl<'a> Validator<'a> {
         let alike = small.decision == self.machine.decision;
         let mut metrics = Metrics::default();
         if alike {
-            metrics.residual = Some(residual(&self.machine.expansion, &small.expansion)? / self.squared_norm);
+            metrics.residual = Some(self.weights.relative(self.weights.residual(&small.expansion)?));
         }
         if let Some(Seen { rows, outputs, prediction, .. }) = &self.held_out {
             let theirs = small.predict(&rows.points)?;

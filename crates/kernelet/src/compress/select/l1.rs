@@ -14,7 +14,7 @@ use super::{
     whole::Whole,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     compress::{Budget, Path, Sparsifier, Task, budget::Spending},
     linalg::Matrix,
     watch::{Status, Watch},
@@ -28,6 +28,10 @@ pub enum Weights {
     Equal,
     /// `1 / |alpha_i|`: more on vectors that weigh little in the machine.
     Inverse,
+}
+
+impl Named for Weights {
+    const NAMES: &'static [(&'static str, Self)] = &[("equal", Weights::Equal), ("inverse", Weights::Inverse)];
 }
 
 impl Weights {

@@ -11,7 +11,7 @@ use super::{plain, separate};
 use rayon::prelude::*;
 
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{check_definite, gram::Gram, growth::Growth},
     compress::{Budget, Path, Sparsifier, Task, budget::Spending},
     data::Points,
@@ -34,6 +34,11 @@ pub enum Criterion {
     Outputs,
 }
 
+impl Named for Criterion {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("weights", Criterion::Weights), ("refitted-weights", Criterion::RefittedWeights), ("outputs", Criterion::Outputs)];
+}
+
 /// How several outputs share vectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Outputs {
@@ -44,6 +49,11 @@ pub enum Outputs {
     Separate,
     /// Each output constructs its own, and all outputs are refitted on the vectors of all.
     Pooled,
+}
+
+impl Named for Outputs {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("joint", Outputs::Joint), ("separate", Outputs::Separate), ("pooled", Outputs::Pooled)];
 }
 
 /// Hyperplane matching pursuit.

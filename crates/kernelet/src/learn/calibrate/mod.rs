@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use super::{Fit, Learner};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Classes, Dataset, stratified_folds},
     linalg::Matrix,
     machine::{Calibration, Decision, Machine},
@@ -33,22 +33,8 @@ pub enum Shape {
     Isotonic,
 }
 
-impl Shape {
-    /// All shapes.
-    pub const ALL: [Shape; 2] = [Shape::Sigmoid, Shape::Isotonic];
-
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Shape::Sigmoid => "sigmoid",
-            Shape::Isotonic => "isotonic",
-        }
-    }
-
-    /// The shape with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Shape::ALL.into_iter().find(|shape| shape.name() == name)
-    }
+impl Named for Shape {
+    const NAMES: &'static [(&'static str, Self)] = &[("sigmoid", Shape::Sigmoid), ("isotonic", Shape::Isotonic)];
 }
 
 /// Learns, then calibrates by cross-validation; the probabilities become part of the machine.
@@ -77,6 +63,10 @@ impl Learner for Calibrated {
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.run(data, || self.learner.learn(data, watch), watch)
+    }
+
+    fn warm_starts(&self) -> bool {
+        self.learner.warm_starts()
     }
 
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
@@ -205,7 +195,7 @@ mod tests {
     #[test]
     fn probabilities_beat_the_shares_of_the_classes_on_other_rows() {
         let (train, test) = (waveform3(240, 1), waveform3(500, 2));
-        for shape in Shape::ALL {
+        for shape in Shape::all() {
             for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
                 let machine = calibrated(shape, multiclass).learn(&train, &Watch::none()).unwrap().machine;
                 assert!(machine.check().is_ok());

@@ -12,7 +12,7 @@ use super::{
     search::{Direct, Phase, Search},
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Basis, JITTER},
     data::Dataset,
     error::require_positive,
@@ -123,6 +123,10 @@ impl Learner for DirectLearner {
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         let rows = self.rows(data)?;
         self.search.learn(self.kernel(), &self.prepared(&rows, data)?, watch)
+    }
+
+    fn warm_starts(&self) -> bool {
+        true
     }
 
     /// Starts from the vectors of the earlier machine.

@@ -17,7 +17,7 @@ use super::{
     squared_hinge::SquaredHinge,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Dataset, Label, Points, check_classes},
     error::require_positive,
     kernel::Kernel,
@@ -35,6 +35,10 @@ pub enum DirectLoss {
     /// `max(0, 1 - y f)^2`.
     #[default]
     SquaredHinge,
+}
+
+impl Named for DirectLoss {
+    const NAMES: &'static [(&'static str, Self)] = &[("squared-hinge", DirectLoss::SquaredHinge), ("hinge", DirectLoss::Hinge)];
 }
 
 /// Who has which of the vectors.
@@ -98,6 +102,10 @@ impl Learner for Margin {
             Some(parts) => own::learn(&rows, &parts, watch),
             None => self.search.learn(&self.kernel, &rows, watch),
         }
+    }
+
+    fn warm_starts(&self) -> bool {
+        true
     }
 
     /// Starts from the vectors of the earlier machine.

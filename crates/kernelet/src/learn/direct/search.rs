@@ -12,7 +12,7 @@ use super::{
     objective::Objective,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Frame, check_definite, field::check_dense},
     data::Points,
     kernel::Kernel,
@@ -68,6 +68,11 @@ pub enum Growth {
     Doubling,
     /// One after another.
     OneByOne,
+}
+
+impl Named for Growth {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("none", Growth::None), ("doubling", Growth::Doubling), ("one-by-one", Growth::OneByOne)];
 }
 
 /// Sizes on the way get this part of the steps.

@@ -29,7 +29,7 @@ use super::{
     scatter::Scatter,
 };
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     data::{Dataset, Label, check_classes},
     error::require_positive,
     kernel::Kernel,
@@ -52,28 +52,9 @@ pub enum Penalty {
     None,
 }
 
-impl Penalty {
-    /// The names of the penalties.
-    pub const NAMES: [&'static str; 3] = ["weight", "coefficients", "none"];
-
-    /// The penalty with this name.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "weight" => Some(Penalty::Weight),
-            "coefficients" => Some(Penalty::Coefficients),
-            "none" => Some(Penalty::None),
-            _ => None,
-        }
-    }
-
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Penalty::Weight => "weight",
-            Penalty::Coefficients => "coefficients",
-            Penalty::None => "none",
-        }
-    }
+impl Named for Penalty {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("weight", Penalty::Weight), ("coefficients", Penalty::Coefficients), ("none", Penalty::None)];
 }
 
 /// The kernel Fisher discriminant.

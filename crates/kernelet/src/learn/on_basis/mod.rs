@@ -22,7 +22,7 @@ pub use size::BestSize;
 
 use super::{Fit, Learner, Report, support::rows_that_count};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Basis, BasisBudget, BasisMethod},
     data::Dataset,
     kernel::Kernel,

@@ -6,7 +6,7 @@
 //! basis of their own and trains again, which keeps the optimum exact for the vectors there are.
 use super::{FrameLearner, InFrame, fit};
 use crate::{
-    Error, Result,
+    Error, Named, Result,
     basis::{Basis, JITTER},
     data::Dataset,
     learn::{
@@ -33,29 +33,12 @@ pub enum Shrink {
     Retrain,
 }
 
+impl Named for Shrink {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("never", Shrink::Never), ("sv", Shrink::SupportVectors), ("retrain", Shrink::Retrain)];
+}
+
 impl Shrink {
-    /// The names of the ways.
-    pub const NAMES: [&'static str; 3] = ["never", "sv", "retrain"];
-
-    /// The way with this name.
-    pub fn named(name: &str) -> Option<Shrink> {
-        match name {
-            "never" => Some(Shrink::Never),
-            "sv" => Some(Shrink::SupportVectors),
-            "retrain" => Some(Shrink::Retrain),
-            _ => None,
-        }
-    }
-
-    /// The name on the command line and in model files.
-    pub fn name(self) -> &'static str {
-        match self {
-            Shrink::Never => "never",
-            Shrink::SupportVectors => "sv",
-            Shrink::Retrain => "retrain",
-        }
-    }
-
     /// An error for learners that have no support vectors to look at.
     pub(super) fn check_for(self, learner: &str) -> Result<()> {
         match self == Shrink::Never || learner == "svc" {

@@ -1,0 +1,445 @@
+//! A smaller machine from a machine: the request.
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    compress_fields::FIELDS,
+    compressed::Compressed,
+    field::{self, Field},
+    method::{CompressMethod, MethodSettings},
+};
+use crate::{
+    Error, Named, Result,
+    compress::{
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Path, Refit, Steps, Strategy, Task,
+        construct::Objective, cost_of,
+    },
+    data::{Dataset, Points, Target},
+    machine::{Machine, SizeMetrics},
+    watch::{Status, Watch},
+};
+
+/// The most sizes that a size path has; of longer runs those that grow by the same factor.
+const MOST_SIZES: usize = 64;
+
+/// A machine to be made smaller. What is left out has a default; without any goal the knee of the curve is taken.
+///
+/// ```
+/// use kernelet::{data::banana, request::{Compress, Given, Train}, watch::Watch};
+///
+/// let data = banana(200, 1);
+/// let full = Train::from_json(r#"{"gamma": 1, "c": 10}"#)?.run(&data, &Given::default(), &Watch::none())?;
+/// let compress = Compress::from_json(r#"{"vectors": 8, "method": "pursuit"}"#)?;
+/// let small = compress.run(full.machine(), Some(&data), None, &Watch::none())?;
+/// assert_eq!(small.machine.vectors(), 8);
+/// # Ok::<(), kernelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Compress {
+    /// How vectors are found; none for auto.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub method: Option<CompressMethod>,
+    /// How long auto may try; none for normal.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub effort: Option<Effort>,
+    /// Learn from the labels of the rows too, not from the machine's predictions alone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub labels: bool,
+    /// Outputs of a one-vs-one machine; none for shared.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub layout: Option<Layout>,
+    /// How small, and how good.
+    #[serde(flatten)]
+    pub goals: Goals,
+    /// What loss means; none for the usual.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
+    /// Choose vectors among the rows instead of the machine's own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_data: bool,
+    /// Coefficients of the vectors found; none for those of the method.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub refit: Option<Refit>,
+    /// Cost of an error; none for that of the machine, see [`cost_of`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub c: Option<f64>,
+    /// Offsets; none for those of the machine or the refit.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Offsets>,
+    /// Whether smaller sizes are wanted too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub path: bool,
+    /// Settings of the method.
+    #[serde(flatten)]
+    pub settings: MethodSettings,
+    /// Seed of everything random.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seed: u64,
+}
+
+fn is_zero(seed: &u64) -> bool {
+    *seed == 0
+}
+
+/// What the outputs of a small one-vs-one machine are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// All outputs share all vectors, and votes of pairs may become one output for each class.
+    #[default]
+    Shared,
+    /// All pairs of classes stay, and share all vectors.
+    Pairs,
+    /// Each vector belongs to one class, as LIBSVM's files want it.
+    Libsvm,
+}
+
+impl Named for Layout {
+    const NAMES: &'static [(&'static str, Self)] = &[("shared", Layout::Shared), ("pairs", Layout::Pairs), ("libsvm", Layout::Libsvm)];
+}
+
+/// Which offsets the outputs get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Offsets {
+    /// Those of the machine or the refit.
+    #[default]
+    Keep,
+    /// Those of least error on the rows.
+    TrainError,
+}
+
+impl Named for Offsets {
+    const NAMES: &'static [(&'static str, Self)] = &[("keep", Offsets::Keep), ("train-error", Offsets::TrainError)];
+}
+
+/// Settings that every method has.
+const ALWAYS: &[&str] = &[
+    "method",
+    "layout",
+    "vectors",
+    "fraction",
+    "max-bytes",
+    "max-residual",
+    "max-loss",
+    "min-agreement",
+    "metric",
+    "refit",
+    "c",
+    "threshold",
+    "path",
+    "seed",
+];
+/// Settings that every method but auto has.
+const NAMED: &[&str] = &["from-data", "refine", "refine-steps", "refine-joint"];
+
+impl Compress {
+    /// Every setting, for interfaces.
+    pub fn fields() -> &'static [Field] {
+        FIELDS
+    }
+
+    /// The request that names and values describe. Unknown names, wrong types and settings given twice are errors.
+    pub fn read(given: Map<String, Value>) -> Result<Self> {
+        field::read(FIELDS, given)
+    }
+
+    /// The same from JSON text.
+    pub fn from_json(text: &str) -> Result<Self> {
+        Self::read(serde_json::from_str(text).map_err(|error| Error::request(format!("this is no JSON object of settings: {error}")))?)
+    }
+
+    /// The method.
+    pub fn method(&self) -> CompressMethod {
+        self.method.unwrap_or_default()
+    }
+
+    fn is_auto(&self) -> bool {
+        self.method() == CompressMethod::Auto
+    }
+
+    /// An error when a setting is out of range, contradicts another, would be ignored, or needs `rows` where there are none.
+    pub fn check(&self, rows: bool) -> Result<()> {
+        self.goals.check()?;
+        self.check_used()?;
+        self.settings.make(self.method(), None, self.seed, self.path)?;
+        let refinement = self.settings.refinement().unwrap_or_default();
+        refinement.check()?;
+        let ends = self.method() == CompressMethod::Independent || self.settings.lossless;
+        if !self.is_auto() && !self.goals.about_size() && !self.goals.about_quality() && !ends {
+            return Err(Error::request("say how small: `vectors`, `fraction`, `max-bytes`, `max-residual`, `max-loss` or `min-agreement`"));
+        }
+        let needs = [
+            (self.goals.needs_rows(), "`max-loss` and `min-agreement` are measured on rows".to_string()),
+            (refinement.objective != Objective::Weights, "`refine` outputs and margins need rows".into()),
+            (self.threshold == Some(Offsets::TrainError), "`threshold` train-error needs rows".into()),
+            (self.refit_needs_rows(), format!("`refit` {} needs rows", self.refit.map_or("", Named::name))),
+            (self.from_data, "`from-data` needs rows".into()),
+            (self.labels, "`labels` needs rows".into()),
+        ];
+        match needs.into_iter().find(|(needed, _)| *needed && !rows) {
+            Some((_, sentence)) => Err(Error::request(format!("{sentence}; give them with `data`"))),
+            None => Ok(()),
+        }
+    }
+
+    fn refit_needs_rows(&self) -> bool {
+        matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::Outputs))
+    }
+
+    /// Rejects settings that would be ignored.
+    fn check_used(&self) -> Result<()> {
+        let (method, own) = (self.method(), self.method().uses());
+        let used = |name: &str| ALWAYS.contains(&name) || own.contains(&name) || (method != CompressMethod::Auto && NAMED.contains(&name));
+        if let Some(setting) = self.given().into_iter().find(|name| !used(name)) {
+            let users: Vec<&str> = CompressMethod::NAMES
+                .iter()
+                .filter(|(_, method)| {
+                    method.uses().contains(&setting.as_str()) || (*method != CompressMethod::Auto && NAMED.contains(&setting.as_str()))
+                })
+                .map(|(name, _)| *name)
+                .collect();
+            return Err(Error::request(format!("`{setting}` is not used by the `method` {}, only by {}", method.name(), users.join(", "))));
+        }
+        if self.c.is_some() && method != CompressMethod::Auto && !matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) {
+            return Err(Error::request("`c` is used with `refit` margin or rsvm, or by the `method` auto"));
+        }
+        if self.metric.is_some() && method != CompressMethod::Auto && self.goals.max_loss.is_none() {
+            return Err(Error::request("`metric` is used with `max-loss`, or by the `method` auto"));
+        }
+        match self.layout == Some(Layout::Libsvm) && !matches!(self.refit, None | Some(Refit::Projection)) {
+            true => Err(Error::request("`layout` libsvm projects each pair of classes on its own vectors; leave `refit` out")),
+            false => Ok(()),
+        }
+    }
+
+    fn given(&self) -> Vec<String> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect(),
+            _ => vec![],
+        }
+    }
+
+    /// Makes the machine smaller. `data` are rows it was trained on, or like them; `start` are rows that searches begin at.
+    /// Cancelling returns the best machine so far.
+    pub fn run(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
+        self.check(data.is_some())?;
+        self.check_targets(data)?;
+        if start.is_some() && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
+            return Err(Error::request("`init-data` is used by the methods fixed-point and gradient alone"));
+        }
+        // A precomputed kernel has values between vectors only in the space of its empirical map, where vectors are chosen and never made.
+        let map = EmpiricalMap::of(machine, data)?;
+        let mapped = map.as_ref().zip(data).map(|(map, data)| map.rows(data)).transpose()?;
+        let (large, rows) = map.as_ref().map_or((machine, data), |map| (&map.machine, mapped.as_ref()));
+        if map.is_some() && (self.method().makes_vectors() || self.settings.refinement().is_some() || self.from_data) {
+            return Err(Error::request(
+                "a precomputed kernel has values with the training rows alone: choose among the model's vectors with the `method` pursuit, l1, l0 or independent",
+            ));
+        }
+        let mut small = self.on(large, rows, start, map.is_some(), watch)?;
+        if let Some(map) = &map {
+            small.machine = map.back(&small.machine)?;
+            for (_, machine) in &mut small.sizes {
+                *machine = map.back(machine)?;
+            }
+            small.path = small.path.map(|path| path.mapped(|machine| map.back(machine))).transpose()?;
+        }
+        small.capped = self.goals.max_vectors.is_some_and(|wanted| wanted > self.most(large, rows));
+        small.notes.extend(self.notes(machine, &small));
+        small.machine.metadata.request = serde_json::to_value(self).ok();
+        if self.path {
+            small.machine.metadata.path = Some(small.path_metadata(machine.vectors()));
+        }
+        Ok(small)
+    }
+
+    /// The number of vectors that can be chosen from.
+    fn most(&self, machine: &Machine, rows: Option<&Dataset>) -> usize {
+        if self.from_data { rows.map_or(0, |rows| rows.len()) } else { machine.vectors() }
+    }
+
+    fn check_targets(&self, data: Option<&Dataset>) -> Result<()> {
+        let unlabelled = data.is_some_and(|data| data.target == Target::None);
+        if self.labels && unlabelled {
+            return Err(Error::request("`labels` needs rows with labels; leave it out, or give labelled rows with `data`"));
+        }
+        match self.goals.max_loss.is_some() && unlabelled {
+            true => Err(Error::request(
+                "`max-loss` compares with the targets of the rows, which have none; ask for `min-agreement`, or give rows with targets",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// The small machine of a large one whose kernel has a formula; new vectors are not made where `chosen` ones are wanted.
+    fn on(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, chosen: bool, watch: &Watch) -> Result<Compressed> {
+        let candidates = match self.from_data {
+            true => Task { machine, data, candidates: None }.scaled_rows()?,
+            false => None,
+        };
+        let task = Task { machine, data, candidates: candidates.as_ref() };
+        if self.is_auto() {
+            return self.by_strategies(task, chosen, watch);
+        }
+        let strategy = Strategy {
+            name: self.method().name().into(),
+            steps: Steps::Sparsify {
+                method: self.settings.make(self.method(), start, self.seed, self.path)?,
+                finish: self.finish(machine),
+            },
+            from: vec![],
+            candidate: true,
+        };
+        match self.goals.needs_rows() {
+            false => self.by_path(&strategy, task, watch),
+            true => {
+                let (goals, metric, curve, most_rows, seed) = (&self.goals, self.metric, self.path, usize::MAX, self.seed);
+                let strategies = [strategy];
+                let found = Compression { task, strategies: &strategies, goals, metric, curve, most_rows, seed }.run(watch)?;
+                self.validated(found, task, watch)
+            }
+        }
+    }
+
+    /// What is done with the vectors of a named method.
+    fn finish(&self, machine: &Machine) -> Finish {
+        Finish {
+            refinement: self.settings.refinement().filter(|_| self.method() != CompressMethod::Refine),
+            refit: self.refit.unwrap_or(Refit::None),
+            c: Some(self.c.unwrap_or_else(|| cost_of(machine))),
+            least_error: self.threshold == Some(Offsets::TrainError),
+            owned: self.layout == Some(Layout::Libsvm),
+        }
+    }
+
+    /// By whatever is best on validation rows.
+    fn by_strategies(&self, task: Task, chosen: bool, watch: &Watch) -> Result<Compressed> {
+        let auto = Auto {
+            effort: self.effort.unwrap_or_default(),
+            labels: self.labels,
+            keep_pairs: matches!(self.layout, Some(Layout::Pairs | Layout::Libsvm)) || chosen,
+            refit: self.refit,
+            least_error: self.threshold == Some(Offsets::TrainError),
+            owned: self.layout == Some(Layout::Libsvm),
+            chosen,
+            c: self.c,
+            metric: self.metric,
+            curve: self.path,
+            seed: self.seed,
+        };
+        let found = auto.run(task, &self.goals, watch)?;
+        self.validated(found, task, watch)
+    }
+
+    /// A machine that was validated, and the sizes that were tried.
+    fn validated(&self, found: Found, task: Task, watch: &Watch) -> Result<Compressed> {
+        let comparison = Comparison::new(task.machine, task.data, None);
+        let mut sizes = vec![];
+        // The machine of the size that was chosen is the one that is returned.
+        let smaller = found.path.iter().map(|(small, _)| small).filter(|small| small.vectors() != found.machine.vectors());
+        for small in smaller.chain([&found.machine]) {
+            if watch.cancelled() && small.vectors() != found.machine.vectors() {
+                continue;
+            }
+            sizes.push((comparison.metrics(small)?, small.clone()));
+        }
+        sizes.sort_by_key(|(size, _)| size.vectors);
+        Ok(Compressed::of_validation(self.method(), found, sizes))
+    }
+
+    /// By one run of a method, without validation rows.
+    fn by_path(&self, strategy: &Strategy, task: Task, watch: &Watch) -> Result<Compressed> {
+        let Steps::Sparsify { method, finish } = &strategy.steps else {
+            return Err(Error::data("only methods that find vectors have a path"));
+        };
+        let path = method.sparsify(&task, &self.budget(&task)?, watch)?;
+        let comparison = Comparison::new(task.machine, task.data, None);
+        let mut sizes = vec![];
+        // Moving all vectors is too expensive for every size.
+        let moves = finish.refinement.is_some();
+        for i in if self.path { spaced(path.len(), moves) } else { (0..path.len()).skip(path.len().saturating_sub(1)).collect() } {
+            let Some(found) = path.machine(i).filter(|_| sizes.is_empty() || !watch.cancelled() || i + 1 == path.len()) else { continue };
+            let small = finish.apply(found, &task, watch)?;
+            sizes.push((comparison.metrics(&small)?, small));
+        }
+        let (_, machine): &(SizeMetrics, Machine) = sizes.last().ok_or_else(|| nothing_found(&path, watch))?;
+        machine.check()?;
+        let (machine, notes, status) = (machine.clone(), path.note.clone().into_iter().collect(), path.status);
+        let whole = finish.is_nothing().then_some(path);
+        Ok(Compressed::of_path(self.method(), machine, sizes, whole, notes, status))
+    }
+
+    /// The bounds of one run.
+    fn budget(&self, task: &Task) -> Result<Budget> {
+        let goals = Goals { max_vectors: None, ..self.goals.clone() };
+        let most = if goals.about_size() { Some(goals.most_vectors(task.machine)?) } else { None };
+        // More vectors than there are is no error, and of candidates there may be more than the machine has.
+        let most = [self.goals.max_vectors, most].into_iter().flatten().fold(usize::MAX, usize::min);
+        Ok(Budget { max_residual: self.goals.max_residual.unwrap_or(0.0), ..Budget::vectors(most) })
+    }
+
+    /// What the user should know.
+    fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
+        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("not reached: {sentence}")).collect();
+        if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
+            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.vectors()));
+        }
+        let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) || ["distil", "margin"].contains(&small.strategy.as_str());
+        if self.c.is_none() && machine.metadata.c.is_none() && needs_cost {
+            notes.push(format!("the model does not store C; it is taken as {}", cost_of(machine)));
+        }
+        match (machine.calibration.is_some(), small.machine.calibration.is_some()) {
+            (true, false) => notes.push(
+                "the probabilities of the model belong to its own outputs and are left out; `auto` learns new ones from rows"
+                    .replace('`', ""),
+            ),
+            (true, true) => notes.push("the probabilities are learned again, from those of the model on validation rows".into()),
+            _ => {}
+        }
+        if machine.decision != small.machine.decision {
+            notes.push("the votes of pairs have become one output for each class, which is smaller; the layout pairs keeps them, libsvm is for LIBSVM's files".into());
+        }
+        if small.status == Status::Cancelled {
+            notes.push("interrupted; the best machine so far is kept".into());
+        }
+        notes
+    }
+}
+
+fn nothing_found(path: &Path, watch: &Watch) -> Error {
+    match watch.cancelled() || path.status == Status::Cancelled {
+        true => Error::Cancelled,
+        false => Error::data("the method found no vector within the bounds; loosen them"),
+    }
+}
+
+/// Which of so many sizes are kept: all of few, of many those that grow by the same factor, or those that double; the last one always.
+fn spaced(levels: usize, doubling: bool) -> Vec<usize> {
+    if doubling {
+        return (0..levels).filter(|i| (i + 1).is_power_of_two() || i + 1 == levels).collect();
+    }
+    if levels <= MOST_SIZES {
+        return (0..levels).collect();
+    }
+    let factor = (levels as f64).powf(1.0 / (MOST_SIZES - 1) as f64);
+    let mut kept: Vec<usize> = (0..MOST_SIZES).map(|i| (factor.powi(i as i32).round() as usize).clamp(1, levels) - 1).collect();
+    kept.push(levels - 1);
+    kept.dedup();
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sizes_that_are_kept_rise_to_the_last() {
+        for levels in [1, 5, 64, 65, 200, 5000] {
+            assert_eq!(spaced(levels, true).last(), Some(&(levels - 1)));
+            let kept = spaced(levels, false);
+            assert!(kept.windows(2).all(|pair| pair[0] < pair[1]) && kept.len() <= MOST_SIZES + 1);
+            assert_eq!(kept.last(), Some(&(levels - 1)));
+        }
+        assert!(spaced(0, false).is_empty());
+    }
+}

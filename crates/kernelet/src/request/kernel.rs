@@ -1,0 +1,129 @@
+//! The kernel that a request asks for.
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{
+    Error, Result,
+    data::Points,
+    kernel::{Kernel, gamma_by_scale},
+};
+
+/// Degree of a polynomial kernel where none is given.
+const DEGREE: u32 = 3;
+
+/// A kernel by name, with its parameters where they are given.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct KernelChoice {
+    /// The name; none for gaussian.
+    #[serde(rename = "kernel", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The width; none for [`Gamma::Scale`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<Gamma>,
+    /// Degree of the polynomial kernel; none for 3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub degree: Option<u32>,
+    /// Constant of the polynomial and sigmoid kernels; none for 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coef0: Option<f64>,
+}
+
+/// The width of a kernel as it is asked for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Gamma {
+    /// `1 / (features * variance)` of the scaled rows.
+    Scale,
+    /// `1 / features`.
+    Auto,
+    /// As given.
+    Given(f64),
+}
+
+impl Gamma {
+    /// The names that may stand for a number.
+    pub const NAMES: &'static [&'static str] = &["scale", "auto"];
+}
+
+impl Serialize for Gamma {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Gamma::Scale => serializer.serialize_str("scale"),
+            Gamma::Auto => serializer.serialize_str("auto"),
+            Gamma::Given(gamma) => serializer.serialize_f64(*gamma),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Gamma {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        match (value.as_f64(), value.as_str()) {
+            (Some(gamma), _) => Ok(Gamma::Given(gamma)),
+            (_, Some("scale")) => Ok(Gamma::Scale),
+            (_, Some("auto")) => Ok(Gamma::Auto),
+            _ => Err(D::Error::custom(format!("gamma is {value}, but must be a number above 0, scale or auto"))),
+        }
+    }
+}
+
+impl From<f64> for Gamma {
+    fn from(gamma: f64) -> Self {
+        Gamma::Given(gamma)
+    }
+}
+
+impl KernelChoice {
+    /// A kernel with all its parameters.
+    pub fn of(kernel: &Kernel) -> Self {
+        let (degree, coef0) = match kernel {
+            Kernel::Polynomial(polynomial) => (Some(polynomial.degree), Some(polynomial.coef0)),
+            Kernel::Sigmoid(sigmoid) => (None, Some(sigmoid.coef0)),
+            _ => (None, None),
+        };
+        KernelChoice { name: Some(kernel.name().into()), gamma: kernel.gamma().map(Gamma::Given), degree, coef0 }
+    }
+
+    /// The kernel, with width 1 where that depends on the rows. Parameters that are out of range or not used are errors.
+    pub(super) fn kernel(&self) -> Result<Kernel> {
+        let name = self.name.as_deref().unwrap_or("gaussian");
+        let kernel = Kernel::named(name, self.fixed_gamma().unwrap_or(1.0), self.degree.unwrap_or(DEGREE), self.coef0.unwrap_or(0.0));
+        let kernel = kernel.ok_or_else(|| Error::parameter("kernel", name, format!("one of {}", names().join(", "))))?;
+        let polynomial = matches!(kernel, Kernel::Polynomial(_));
+        let unused = [
+            ("gamma", self.gamma.is_some() && kernel.gamma().is_none()),
+            ("degree", self.degree.is_some() && !polynomial),
+            ("coef0", self.coef0.is_some() && !polynomial && !matches!(kernel, Kernel::Sigmoid(_))),
+        ];
+        if let Some((setting, _)) = unused.into_iter().find(|(_, unused)| *unused) {
+            return Err(Error::request(format!("`{setting}` is not used by the {} kernel; leave it out", kernel.name())));
+        }
+        kernel.check()?;
+        Ok(kernel)
+    }
+
+    /// The width, where it is given as a number.
+    pub(super) fn fixed_gamma(&self) -> Option<f64> {
+        match self.gamma {
+            Some(Gamma::Given(gamma)) => Some(gamma),
+            _ => None,
+        }
+    }
+
+    /// The kernel with its width for these rows, already scaled.
+    pub(super) fn for_rows(&self, points: &Points) -> Result<Kernel> {
+        let kernel = self.kernel()?;
+        if kernel.gamma().is_none() {
+            return Ok(kernel);
+        }
+        match self.gamma {
+            Some(Gamma::Given(_)) => Ok(kernel),
+            Some(Gamma::Auto) => Ok(kernel.with_gamma(1.0 / points.dim().max(1) as f64)),
+            Some(Gamma::Scale) | None => Ok(kernel.with_gamma(gamma_by_scale(points)?)),
+        }
+    }
+}
+
+/// The names of all kernels.
+pub(super) fn names() -> Vec<&'static str> {
+    Kernel::examples().into_iter().map(|kernel| kernel.name()).chain(["precomputed", "rbf", "poly"]).collect()
+}

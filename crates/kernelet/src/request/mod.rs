@@ -1,0 +1,31 @@
+//! What may be asked for, with which defaults?
+//!
+//! [`Train`] and [`Compress`] are plain structs that every interface fills: flags of the program, a dictionary in Python, TOML in experiments, or
+//! fields in Rust. Each has `check`, which rejects settings that are out of range, contradict each other or would be ignored, and `run`. Defaults, grids
+//! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
+mod basis;
+mod compress;
+mod compress_fields;
+mod compressed;
+mod field;
+mod kernel;
+mod learner;
+mod like;
+mod method;
+mod plan;
+mod train;
+mod train_fields;
+mod trained;
+mod tuning;
+mod vectors;
+
+pub use basis::Spanned;
+pub use compress::{Compress, Layout, Offsets};
+pub use compressed::{Compressed, Validation};
+pub use field::{Field, Takes};
+pub use kernel::{Gamma, KernelChoice};
+pub use learner::{LearnerName, Settings, TaskName};
+pub use method::{CompressInit, CompressMethod, MethodSettings};
+pub use train::{Given, Train};
+pub use trained::Trained;
+pub use vectors::{Coefficients, InitName, Method, Pursuit, Search, Vectors};

@@ -1,0 +1,324 @@
+//! A machine from data: the request.
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    Method,
+    field::{self, Field},
+    kernel::KernelChoice,
+    learner::{LearnerName, Settings, TaskName},
+    plan::Plan,
+    train_fields::FIELDS,
+    trained::{Trained, notes_of},
+    vectors::{Coefficients, Pursuit, Search, Vectors},
+};
+use crate::{
+    Error, Named, Result,
+    data::{Dataset, Scale, Scaling, read::Wanted},
+    evaluate::{
+        Candidate,
+        bounds::{Bound, fisher_bound},
+    },
+    learn::{Calibrated, Fit, HowToScale, Learner, Penalty, Scaled, Shape, Threshold},
+    machine::{Decision, Machine},
+    watch::{Status, Watch},
+};
+
+/// The bound on the error of a greedy Fisher discriminant holds with a probability of 1 less this.
+const DELTA: f64 = 0.05;
+
+/// Folds of a cross-validation where nothing else is asked for.
+const FOLDS: usize = 5;
+
+/// A machine to be trained. What is left out has a default.
+///
+/// ```
+/// use kernelet::{data::banana, request::{Given, Train}, watch::Watch};
+///
+/// let train = Train::from_json(r#"{"learner": "svc", "gamma": 1, "c": 10, "vectors": 8}"#)?;
+/// let trained = train.run(&banana(200, 1), &Given::default(), &Watch::none())?;
+/// assert_eq!(trained.machine().vectors(), 8);
+/// # Ok::<(), kernelet::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, rename_all = "kebab-case")]
+pub struct Train {
+    /// The estimator; none for svc.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub learner: Option<LearnerName>,
+    /// The kernel.
+    #[serde(flatten)]
+    pub kernel: KernelChoice,
+    /// How features are scaled; none for not at all.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Scaling>,
+    /// Settings of the estimator.
+    #[serde(flatten)]
+    pub settings: Settings,
+    /// How many vectors, and how they are found.
+    #[serde(flatten)]
+    pub vectors: Vectors,
+    /// Settings of direct training.
+    #[serde(flatten)]
+    pub search: Search,
+    /// Settings of fisher-pursuit.
+    #[serde(flatten)]
+    pub pursuit: Pursuit,
+    /// Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tune: bool,
+    /// Folds of cross-validation; none for 5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub folds: Option<usize>,
+    /// Probabilities, by a curve of this shape fitted by cross-validation.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub probability: Option<Shape>,
+    /// Whether smaller sizes are wanted too, where the number of vectors grows.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub path: bool,
+    /// Seed of everything random.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub seed: u64,
+}
+
+fn is_zero(seed: &u64) -> bool {
+    *seed == 0
+}
+
+/// What a request is given beside the rows.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// An earlier machine of the same kind to start from.
+    pub start: Option<Machine>,
+    /// A scale to be used as it is, in place of one fitted on the rows.
+    pub scale: Option<Scale>,
+}
+
+impl Train {
+    /// Every setting, for interfaces.
+    pub fn fields() -> &'static [Field] {
+        FIELDS
+    }
+
+    /// The request that names and values describe. Unknown names, wrong types and settings given twice are errors.
+    pub fn read(given: Map<String, Value>) -> Result<Self> {
+        field::read(FIELDS, given)
+    }
+
+    /// The same from JSON text.
+    pub fn from_json(text: &str) -> Result<Self> {
+        Self::read(serde_json::from_str(text).map_err(|error| Error::request(format!("this is no JSON object of settings: {error}")))?)
+    }
+
+    /// The estimator.
+    pub fn learner(&self) -> LearnerName {
+        self.learner.unwrap_or_default()
+    }
+
+    /// The target that the estimator learns from.
+    pub fn wanted(&self) -> Wanted {
+        match self.settings.task {
+            Some(TaskName::Regression) => Wanted::Values,
+            _ => self.learner().wanted(),
+        }
+    }
+
+    /// True where vectors are found with the machine.
+    pub fn is_direct(&self) -> bool {
+        self.plan().is_ok_and(|plan| plan == Plan::Direct)
+    }
+
+    /// The names of the settings that are given.
+    pub(super) fn given(&self) -> Vec<String> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(map)) => map.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect(),
+            _ => vec![],
+        }
+    }
+
+    pub(super) fn folds(&self) -> usize {
+        self.folds.unwrap_or(FOLDS)
+    }
+
+    /// An error when a setting is out of range, contradicts another or would be ignored.
+    pub fn check(&self) -> Result<()> {
+        self.check_with(&Given::default())
+    }
+
+    /// The same with what else is given.
+    pub fn check_with(&self, given: &Given) -> Result<()> {
+        let plan = self.plan()?;
+        self.check_plan(plan)?;
+        self.check_fisher()?;
+        if self.settings.components.is_some() && self.settings.explained.is_some() {
+            return Err(Error::request("`components` and `explained` contradict each other; give one of them"));
+        }
+        if self.pursuit.stages.is_some() && self.pursuit.score_threshold.is_some() {
+            return Err(Error::request("`stages` and `score-threshold` contradict each other; give one of them"));
+        }
+        if self.scale.is_some() && given.scale.is_some() {
+            return Err(Error::request("`scale` and a scale from a file contradict each other; give one of them"));
+        }
+        self.check_folds()?;
+        self.check_runs(plan, given)?;
+        let learner = self.learner_for(self.kernel.kernel()?)?;
+        learner.check()?;
+        match given.start.is_some() && !learner.warm_starts() {
+            true => Err(Error::request(format!(
+                "`start` is not used by {}, which does not start from an earlier machine",
+                self.described(plan)
+            ))),
+            false => Ok(()),
+        }
+    }
+
+    /// Settings of Fisher's discriminant that make others useless.
+    fn check_fisher(&self) -> Result<()> {
+        if self.learner() != LearnerName::Fisher {
+            return Ok(());
+        }
+        let settings = &self.settings;
+        if settings.penalty == Some(Penalty::None) && settings.lambda.is_some() {
+            return Err(Error::request("`lambda` is not used with `penalty` none"));
+        }
+        let margin = self.search.coefficients == Some(Coefficients::Margin);
+        if margin && settings.bias.is_some() {
+            return Err(Error::request("`bias` is not used with `coefficients` margin, which finds the offsets as well"));
+        }
+        match settings.c.is_some() && !margin && !matches!(settings.bias, Some(Threshold::Svm { .. })) {
+            true => Err(Error::request("`c` is used by fisher only with `bias` svm or `coefficients` margin")),
+            false => Ok(()),
+        }
+    }
+
+    /// Folds are used by cross-validation alone, and probabilities are for classes.
+    fn check_folds(&self) -> Result<()> {
+        let pursuit = self.vectors.method == Some(Method::FisherPursuit);
+        if self.folds.is_some() && !self.tune && self.probability.is_none() && !pursuit && !self.chooses_penalty() {
+            return Err(Error::request("`folds` is used only with `tune` or `probability`"));
+        }
+        if self.probability.is_some() && self.wanted() != Wanted::Classes {
+            return Err(Error::request(format!("`probability` is for classes, but {} does not predict any", self.learner().name())));
+        }
+        if self.tune && self.wanted() == Wanted::Nothing {
+            let name = self.learner().name();
+            return Err(Error::request(format!("`tune` has nothing to choose for {name}, which has no error to compare settings by")));
+        }
+        Ok(())
+    }
+
+    /// What is for one run of training does not go with what makes several.
+    fn check_runs(&self, plan: Plan, given: &Given) -> Result<()> {
+        if self.path && (self.probability.is_some() || given.start.is_some()) {
+            return Err(Error::request("`path` goes neither with `probability` nor with `start`"));
+        }
+        if self.path && !matches!(plan, Plan::Direct | Plan::Basis(_)) {
+            return Err(Error::request(format!("`path` is for a number of vectors that grows, but {} has one size", self.described(plan))));
+        }
+        if self.search.checkpoint.is_some() && self.chooses_penalty() {
+            return Err(Error::request("`checkpoint` is for one run, but without `lambda` cross-validation makes several"));
+        }
+        if self.search.checkpoint.is_some() && (self.tune || self.probability.is_some()) {
+            return Err(Error::request("`checkpoint` is for one run; `tune` and `probability` make several"));
+        }
+        Ok(())
+    }
+
+    /// True where the penalty of a discriminant is chosen by cross-validation because it is not given: what is good for all rows as vectors
+    /// is far from good for few.
+    pub(super) fn chooses_penalty(&self) -> bool {
+        self.learner() == LearnerName::Fisher && self.is_direct() && self.settings.lambda.is_none() && !self.tune
+    }
+
+    /// Trains. Cancelling returns the machine of the work so far.
+    pub fn run(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<Trained> {
+        self.check_with(given)?;
+        data.check()?;
+        let mut notes = vec![];
+        let asked = self.within(data, &mut notes);
+        let how = match &given.scale {
+            Some(scale) => HowToScale::Given(scale.clone()),
+            None => {
+                let scaling = self.scale.unwrap_or_default();
+                notes.extend(scaling.note(&data.points).map(String::from));
+                HowToScale::Fitted(scaling)
+            }
+        };
+        let (learner, tried) = asked.chosen(data, &how, &mut notes, watch)?;
+        let learner = asked.with_probabilities(Box::new(Scaled { how, learner }));
+        let mut fits = match &given.start {
+            Some(earlier) => vec![learner.learn_from(earlier, data, watch)?],
+            None if self.path || (asked.plan()? == Plan::Direct && self.probability.is_none()) => learner.learn_path(data, watch)?,
+            None => vec![learner.learn(data, watch)?],
+        };
+        let request = serde_json::to_value(asked.stored()).ok();
+        fits.iter_mut().for_each(|fit| fit.machine.metadata.request = request.clone());
+        let fit = fits.pop().ok_or_else(|| Error::data("nothing was learned"))?;
+        notes.extend(notes_of(&fit));
+        let bound = asked.bound(&fit, data, &mut notes)?;
+        Ok(Trained { tuned: asked.tuned_name().filter(|_| self.tune), fit, smaller: fits, tried, bound, notes })
+    }
+
+    /// The request with no more vectors than there are rows.
+    fn within(&self, data: &Dataset, notes: &mut Vec<String>) -> Train {
+        let mut asked = self.clone();
+        if let Some(count) = self.vectors.count.filter(|count| *count > data.len() && self.is_direct()) {
+            notes.push(format!("{count} vectors were asked for, but there are only {} rows", data.len()));
+            asked.vectors.count = Some(data.len());
+        }
+        asked
+    }
+
+    /// The request as a model keeps it: without what does not change the machine.
+    fn stored(&self) -> Train {
+        let mut stored = self.clone();
+        (stored.search.checkpoint, stored.search.memory, stored.settings.cache, stored.path) = (None, None, None, false);
+        stored
+    }
+
+    fn with_probabilities(&self, learner: Box<dyn Learner>) -> Box<dyn Learner> {
+        match self.probability {
+            None => learner,
+            Some(shape) => Box::new(Calibrated { shape, folds: self.folds(), seed: self.seed, learner }),
+        }
+    }
+
+    /// The learner with its settings, as given or as found by cross-validation, and what that tried.
+    fn chosen(
+        &self,
+        data: &Dataset,
+        how: &HowToScale,
+        notes: &mut Vec<String>,
+        watch: &Watch,
+    ) -> Result<(Box<dyn Learner>, Vec<Candidate>)> {
+        if self.tune {
+            let tried = self.search_settings(data, how, notes, watch)?;
+            let best = tried.first().ok_or_else(|| Error::data("no settings were tried"))?;
+            let kernel = self.kernel.kernel()?.with_gamma(best.gamma);
+            return Ok((self.with_cost(best.cost).learner_for(kernel)?, tried));
+        }
+        let kernel = self.kernel_for(data, how)?;
+        if !self.chooses_penalty() {
+            return Ok((self.learner_for(kernel)?, vec![]));
+        }
+        let fixed = Train { kernel: KernelChoice::of(&kernel), ..self.clone() };
+        let tried = fixed.search_settings(data, how, notes, watch)?;
+        let best = tried.first().ok_or_else(|| Error::data("no penalty was tried"))?;
+        notes.push(format!("lambda {:.3e} has the least error of {} tried in cross-validation", best.cost, tried.len()));
+        Ok((self.with_cost(best.cost).learner_for(kernel)?, vec![]))
+    }
+
+    /// The bound on the error of a greedy Fisher discriminant of two classes.
+    fn bound(&self, fit: &Fit, data: &Dataset, notes: &mut Vec<String>) -> Result<Option<Bound>> {
+        if self.plan()? != Plan::Basis(Method::FisherPursuit) {
+            return Ok(None);
+        }
+        if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.vectors()) {
+            notes.push(format!("stages {stages} is above the number of vectors: all were chosen by their first scores"));
+        }
+        match fit.report.status == Status::Cancelled || !matches!(fit.machine.decision, Decision::Sign { .. }) {
+            true => Ok(None),
+            false => fisher_bound(&fit.machine, data, DELTA).map(Some),
+        }
+    }
+}
