@@ -1,8 +1,8 @@
-//! Kernel values between moving points and fixed ones, and what pulls the moving points.
+//! Kernel values between moving points and fixed ones, and the sums that gradients need.
 //!
 //! For moving points Z (m x d), fixed points X (N x d) and weights M_ui, the gradient of `sum_ui c_ui k(z_u, x_i)` needs
 //! `M X` and `M 1` alone, with `M_ui = c_ui k'(u_ui)`: twice `diag(M1) Z - M X` where the kernel is a function of |z - x|^2, and `M X`
-//! where it is one of z.x. Everything is therefore two matrix products, one for the values and one for the pull.
+//! where it is one of z.x. Everything is therefore two matrix products, one for the values and one for these sums.
 //!
 //! Cost: 2 m N d, plus m N kernel values; memory 2 m N numbers. Work is cut into tiles whose partial sums are added in a fixed order,
 //! so any number of threads gives the same bits. Gaussian values come from fixed points that are packed once, whatever moves.
@@ -27,10 +27,10 @@ use crate::{
 /// Moving and fixed points of one tile. Packed points come in groups that divide the second number.
 const TILE: (usize, usize) = (192, 768);
 
-/// So few moving points are pulled faster row by row than by a matrix product, which would rearrange all fixed points for them.
+/// So few moving points are summed faster row by row than by a matrix product, which would rearrange all fixed points for them.
 const FEW: usize = 12;
 
-/// Sparse vectors are made dense; more numbers than this (1 GiB) are refused.
+/// Sparse vectors are made dense; more numbers than this (1 GiB) are rejected.
 const LARGEST: usize = 1 << 27;
 
 /// Refuses sparse points of so many features that `vectors` dense ones would not fit.
@@ -74,20 +74,20 @@ struct Tile {
     out: Vec<f64>,
     sums: Vec<f64>,
     scratch: Scratch,
-    /// Values, then weights, then what they pull, in single precision.
+    /// Values, then weights, then their sums, in single precision.
     single: [Vec<f32>; 3],
     is_single: bool,
 }
 
-/// `M X` and `M 1`.
-pub(crate) struct Pull {
+/// `M X` and `M 1`, what the gradient with respect to the moving points needs.
+pub(crate) struct GradientSums {
     pub points: Matrix,
     pub totals: Vec<f64>,
 }
 
-impl Pull {
+impl GradientSums {
     pub fn nothing(moving: usize, dim: usize) -> Self {
-        Pull { points: Matrix::zeros(moving, dim), totals: vec![0.0; moving] }
+        GradientSums { points: Matrix::zeros(moving, dim), totals: vec![0.0; moving] }
     }
 
     /// Adds the part of some fixed points: `weights` holds M', a row for each of them. One thread.
@@ -108,7 +108,7 @@ impl Pull {
     pub fn add_rows_single(&mut self, weights: &[f64], points: &[f32], room: &mut [Vec<f32>; 2]) {
         let (m, dim) = (self.totals.len(), self.points.cols());
         let count = weights.len() / m.max(1);
-        let [turned, pulled] = room;
+        let [turned, summed] = room;
         turned.resize(weights.len(), 0.0);
         for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
             for (u, &w) in row.iter().enumerate() {
@@ -116,14 +116,14 @@ impl Pull {
                 turned[u * count + i] = w as f32;
             }
         }
-        pulled.clear();
-        pulled.resize(m * dim, 0.0);
-        f32::add_product(Product { a: turned, stride: count, inner: count, b: points, cols: dim }, pulled);
-        self.points.values_mut().iter_mut().zip(pulled).for_each(|(p, s)| *p += f64::from(*s));
+        summed.clear();
+        summed.resize(m * dim, 0.0);
+        f32::add_product(Product { a: turned, stride: count, inner: count, b: points, cols: dim }, summed);
+        self.points.values_mut().iter_mut().zip(summed).for_each(|(p, s)| *p += f64::from(*s));
     }
 
-    /// Adds another pull on the same moving points.
-    pub fn add(&mut self, other: &Pull) {
+    /// Adds other sums for the same moving points.
+    pub fn add(&mut self, other: &GradientSums) {
         self.points.values_mut().iter_mut().zip(other.points.values()).for_each(|(p, o)| *p += o);
         self.totals.iter_mut().zip(&other.totals).for_each(|(t, o)| *t += o);
     }
@@ -161,8 +161,8 @@ impl Field {
         out
     }
 
-    /// The pull with `M_ui = k'(u_ui) (left a')_ui` for the moving points that were looked at last.
-    pub fn pull(&self, left: &Matrix, a: &Matrix, workspace: &mut Workspace) -> Pull {
+    /// The sums with `M_ui = k'(u_ui) (left a')_ui` for the moving points that were looked at last.
+    pub fn gradient_sums(&self, left: &Matrix, a: &Matrix, workspace: &mut Workspace) -> GradientSums {
         let (q, dim) = (left.cols(), self.points.cols());
         let factor = if let Kernel::Gaussian(gaussian) = &self.kernel { -gaussian.gamma } else { 1.0 };
         workspace.tiles.par_iter_mut().for_each(|tile| {
@@ -179,9 +179,9 @@ impl Field {
             let place = fixed.start * dim..fixed.end * dim;
             if *is_single {
                 let points = self.single.get_or_init(|| self.points.values().iter().map(|&v| v as f32).collect());
-                pull_single(weights, fixed.len(), &points[place], single, out);
+                sums_single(weights, fixed.len(), &points[place], single, out);
             } else if moving.len() <= FEW {
-                simd::run(PullFew { weights, points: &self.points.values()[place], dim, out });
+                simd::run(SumFew { weights, points: &self.points.values()[place], dim, out });
             } else {
                 let points = &self.points.values()[place];
                 f64::add_product(Product { a: weights, stride: fixed.len(), inner: fixed.len(), b: points, cols: dim }, out);
@@ -193,7 +193,7 @@ impl Field {
         for tile in &workspace.tiles {
             totals[tile.moving.clone()].iter_mut().zip(&tile.sums).for_each(|(total, sum)| *total += sum);
         }
-        Pull { points, totals }
+        GradientSums { points, totals }
     }
 }
 
@@ -262,25 +262,25 @@ impl Tile {
 }
 
 /// `out = weights points` in single precision, for weights of `inner` columns.
-fn pull_single(weights: &[f64], inner: usize, points: &[f32], room: &mut [Vec<f32>; 3], out: &mut [f64]) {
-    let [_, rounded, pulled] = room;
+fn sums_single(weights: &[f64], inner: usize, points: &[f32], room: &mut [Vec<f32>; 3], out: &mut [f64]) {
+    let [_, rounded, summed] = room;
     rounded.clear();
     rounded.extend(weights.iter().map(|&w| w as f32));
-    pulled.clear();
-    pulled.resize(out.len(), 0.0);
-    f32::add_product(Product { a: rounded, stride: inner, inner, b: points, cols: points.len() / inner.max(1) }, pulled);
-    out.iter_mut().zip(pulled).for_each(|(out, p)| *out = f64::from(*p));
+    summed.clear();
+    summed.resize(out.len(), 0.0);
+    f32::add_product(Product { a: rounded, stride: inner, inner, b: points, cols: points.len() / inner.max(1) }, summed);
+    out.iter_mut().zip(summed).for_each(|(out, p)| *out = f64::from(*p));
 }
 
 /// `out += weights points` for few rows of weights, four points at a time.
-struct PullFew<'a> {
+struct SumFew<'a> {
     weights: &'a [f64],
     points: &'a [f64],
     dim: usize,
     out: &'a mut [f64],
 }
 
-impl Job for PullFew<'_> {
+impl Job for SumFew<'_> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -305,11 +305,11 @@ impl Job for PullFew<'_> {
     }
 }
 
-/// Adds `factor` times the gradient of `sum_ui c_ui k(z_u, x_i)` to `out`, from the pull with `M_ui = c_ui k'(u_ui)`.
-pub(crate) fn add_gradient(kernel: &Kernel, z: &[f64], pull: &Pull, factor: f64, out: &mut [f64]) {
-    let dim = pull.points.cols().max(1);
-    let pulled = pull.points.iter().zip(&pull.totals);
-    for ((out, z), (point, total)) in out.chunks_exact_mut(dim).zip(z.chunks_exact(dim)).zip(pulled) {
+/// Adds `factor` times the gradient of `sum_ui c_ui k(z_u, x_i)` to `out`, from the sums with `M_ui = c_ui k'(u_ui)`.
+pub(crate) fn add_gradient(kernel: &Kernel, z: &[f64], sums: &GradientSums, factor: f64, out: &mut [f64]) {
+    let dim = sums.points.cols().max(1);
+    let summed = sums.points.iter().zip(&sums.totals);
+    for ((out, z), (point, total)) in out.chunks_exact_mut(dim).zip(z.chunks_exact(dim)).zip(summed) {
         match kernel.profile().argument() {
             Argument::SquaredDistance => {
                 out.iter_mut().zip(z).zip(point).for_each(|((o, z), p)| *o += 2.0 * factor * (total * z - p));
@@ -337,9 +337,9 @@ mod tests {
             let mut workspace = Workspace::default();
             let products = field.values_times(&z.clone().into(), &a, &mut workspace);
             let left = matrix(200, 2, 0.9);
-            let pull = field.pull(&left, &a, &mut workspace);
+            let sums = field.gradient_sums(&left, &a, &mut workspace);
             let mut gradient = vec![0.0; 600];
-            add_gradient(&kernel, z.values(), &pull, 0.5, &mut gradient);
+            add_gradient(&kernel, z.values(), &sums, 0.5, &mut gradient);
             let values = workspace.values(1100);
             for u in [0, 63, 191, 192, 199] {
                 let (mut product, mut want) = ([0.0; 2], [0.0; 3]);
@@ -365,8 +365,8 @@ mod tests {
             pool.install(|| {
                 let (field, mut workspace) = (Field::new(&Kernel::gaussian(0.5), x.clone()), Workspace::default());
                 let left = field.values_times(&z.clone().into(), &a, &mut workspace);
-                let pull = field.pull(&left, &a, &mut workspace);
-                (left, pull.points, pull.totals)
+                let sums = field.gradient_sums(&left, &a, &mut workspace);
+                (left, sums.points, sums.totals)
             })
         };
         assert_eq!(run(1), run(8));
@@ -377,13 +377,13 @@ mod tests {
         let (x, a, z) = (matrix(1103, 5, 0.1), matrix(1103, 2, 0.5), matrix(40, 5, 0.7));
         let (field, mut workspace) = (Field::new(&Kernel::gaussian(0.5), x), Workspace::default());
         let left = field.values_times(&z.clone().into(), &a, &mut workspace);
-        let many = field.pull(&left, &a, &mut workspace);
+        let many = field.gradient_sums(&left, &a, &mut workspace);
         let few: Vec<usize> = (0..FEW).collect();
         let some = field.values_times(&z.select(&few).into(), &a, &mut workspace);
-        let pull = field.pull(&some, &a, &mut workspace);
+        let sums = field.gradient_sums(&some, &a, &mut workspace);
         let close = |have: &[f64], want: &[f64]| have.iter().zip(want).all(|(h, w)| (h - w).abs() < 1e-11 * (1.0 + w.abs()));
         assert!(
-            close(some.values(), left.values()) && close(pull.points.values(), many.points.values()) && close(&pull.totals, &many.totals)
+            close(some.values(), left.values()) && close(sums.points.values(), many.points.values()) && close(&sums.totals, &many.totals)
         );
     }
 
@@ -394,16 +394,16 @@ mod tests {
         let run = |single: bool| {
             let mut workspace = Workspace { single, ..Workspace::default() };
             let p = field.values_times(&z.clone().into(), &a, &mut workspace);
-            let pull = field.pull(&matrix(100, 2, 0.9), &a, &mut workspace);
-            (workspace.values(2000), p, pull)
+            let sums = field.gradient_sums(&matrix(100, 2, 0.9), &a, &mut workspace);
+            (workspace.values(2000), p, sums)
         };
-        let ((values, p, pull), (rough, p_rough, pull_rough)) = (run(false), run(true));
+        let ((values, p, sums), (rough, p_rough, sums_rough)) = (run(false), run(true));
         // No entry exceeds 1, so that no point is farther than sqrt(30) from the mean, and |a| < 1.
         let bound = single_error(0.05 * 30.0, 30);
         let worst = |have: &[f64], want: &[f64]| have.iter().zip(want).map(|(h, w)| (h - w).abs()).fold(0.0, f64::max);
         let off = worst(rough.values(), values.values());
         assert!(off < bound && off > 0.0, "{off} {bound}");
         assert!(worst(p_rough.values(), p.values()) < 2000.0 * bound);
-        assert!(worst(pull_rough.points.values(), pull.points.values()) < 2000.0 * 2.0 * bound);
+        assert!(worst(sums_rough.points.values(), sums.points.values()) < 2000.0 * 2.0 * bound);
     }
 }

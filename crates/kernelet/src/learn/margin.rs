@@ -206,9 +206,9 @@ impl Point {
     ) -> Direction {
         let n = base.len();
         let aims: Vec<f64> = (0..n).map(|i| base[i] + corrections[i].0 - corrections[i].1).collect();
-        let pulls: Vec<f64> = (0..n).map(|i| problem.signs[i] * aims[i] * inverse[i]).collect();
-        let mut right = transposed_times(problem.rows, &pulls);
-        right.push(pulls.iter().sum());
+        let terms: Vec<f64> = (0..n).map(|i| problem.signs[i] * aims[i] * inverse[i]).collect();
+        let mut right = transposed_times(problem.rows, &terms);
+        right.push(terms.iter().sum());
         right.iter_mut().zip(unbalanced).for_each(|(r, u)| *r += u);
         let mut solved = Matrix::column(right);
         system.solve(&mut solved);

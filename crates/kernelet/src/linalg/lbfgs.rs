@@ -5,8 +5,8 @@
 //! value or slope that is not finite counts as too far. Where the search fails, the pairs are forgotten and the steepest descent is tried once; at a
 //! kink that fails too, and the point so far is the result.
 //!
-//! Value and gradient come from one call, because with kernels both cost the same matrix product. Where some variables are stiffer than others the
-//! same call may tell how much: the recursion then starts from the inverse of that diagonal in place of a multiple of the identity, at every step
+//! Value and gradient come from one call, because with kernels both cost the same matrix product. Where some variables are curved more than others the
+//! same call may give a diagonal preconditioner: the recursion then starts from the inverse of that diagonal in place of a multiple of the identity, at every step
 //! from the newest. Cost of a step besides: 4 pairs numbers, which is why long vectors are cut into fixed parts for all threads.
 use std::collections::VecDeque;
 
@@ -71,18 +71,18 @@ struct Place {
     point: Vec<f64>,
     value: f64,
     gradient: Vec<f64>,
-    /// How stiff each variable is; empty where all are alike.
-    stiffness: Vec<f64>,
+    /// The diagonal preconditioner; empty where all variables are alike.
+    preconditioner: Vec<f64>,
 }
 
 impl Place {
-    /// Divides each entry by how stiff its variable is.
-    fn soften(&self, direction: &mut [f64]) {
-        direction.iter_mut().zip(&self.stiffness).for_each(|(d, s)| *d /= s);
+    /// Divides each entry by its variable's preconditioner.
+    fn precondition(&self, direction: &mut [f64]) {
+        direction.iter_mut().zip(&self.preconditioner).for_each(|(d, s)| *d /= s);
     }
 }
 
-/// The value at a point; writes the gradient and how stiff each variable is.
+/// The value at a point; writes the gradient and the diagonal preconditioner.
 type Evaluate<'a> = dyn FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64 + 'a;
 
 /// The state of one run.
@@ -108,12 +108,12 @@ impl Lbfgs {
         mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
         keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
     ) -> Minimum {
-        self.minimise_stiff(start, |point, gradient, _| evaluate(point, gradient), keep_on)
+        self.minimise_preconditioned(start, |point, gradient, _| evaluate(point, gradient), keep_on)
     }
 
-    /// The same where `evaluate` also writes how stiff each variable is, as numbers above 0 that may change from point to point; it leaves them out
+    /// The same where `evaluate` also writes a diagonal preconditioner, as numbers above 0 that may change from point to point; it leaves them out
     /// where all are alike.
-    pub fn minimise_stiff(
+    pub fn minimise_preconditioned(
         &self,
         start: Vec<f64>,
         mut evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
@@ -152,10 +152,10 @@ impl Lbfgs {
 
 impl Run<'_> {
     fn at(&mut self, point: Vec<f64>) -> Place {
-        let (mut gradient, mut stiffness) = (vec![0.0; point.len()], vec![]);
-        let value = (self.evaluate)(&point, &mut gradient, &mut stiffness);
+        let (mut gradient, mut preconditioner) = (vec![0.0; point.len()], vec![]);
+        let value = (self.evaluate)(&point, &mut gradient, &mut preconditioner);
         self.evaluations += 1;
-        Place { point, value, gradient, stiffness }
+        Place { point, value, gradient, preconditioner }
     }
 
     /// The next point; none where not even the steepest descent leads down.
@@ -185,11 +185,11 @@ impl Run<'_> {
             add(&mut direction, -weight, change);
             weights.push(weight);
         }
-        here.soften(&mut direction);
+        here.precondition(&mut direction);
         if let Some(Pair { change, curvature, .. }) = self.pairs.back() {
-            let mut softened = change.clone();
-            here.soften(&mut softened);
-            let scale = curvature / product(change, &softened);
+            let mut preconditioned = change.clone();
+            here.precondition(&mut preconditioned);
+            let scale = curvature / product(change, &preconditioned);
             direction.iter_mut().for_each(|d| *d *= scale);
         }
         for (Pair { step, change, curvature }, weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
@@ -340,24 +340,24 @@ mod tests {
     }
 
     #[test]
-    fn stiffness_that_is_told_saves_steps_and_changes_no_minimum() {
-        let stiff = |i: usize| 10f64.powi((i % 7) as i32);
+    fn a_preconditioner_saves_steps_and_changes_no_minimum() {
+        let curvature = |i: usize| 10f64.powi((i % 7) as i32);
         let mut bowl = |x: &[f64], g: &mut [f64]| {
-            (0..x.len()).for_each(|i| g[i] = stiff(i) * ((x[i] - 1.0) + (x[i] - 1.0).powi(3)));
-            (0..x.len()).map(|i| stiff(i) * (0.5 * (x[i] - 1.0).powi(2) + 0.25 * (x[i] - 1.0).powi(4))).sum()
+            (0..x.len()).for_each(|i| g[i] = curvature(i) * ((x[i] - 1.0) + (x[i] - 1.0).powi(3)));
+            (0..x.len()).map(|i| curvature(i) * (0.5 * (x[i] - 1.0).powi(2) + 0.25 * (x[i] - 1.0).powi(4))).sum()
         };
         let start = || (0..60).map(|i| 3.0 + (i as f64).sin()).collect();
         let plain = settings().minimise(start(), &mut bowl, |_, _, _| true);
-        let told = settings().minimise_stiff(
+        let preconditioned = settings().minimise_preconditioned(
             start(),
-            |x, g, stiffness| {
-                stiffness.extend((0..x.len()).map(stiff));
+            |x, g, preconditioner| {
+                preconditioner.extend((0..x.len()).map(curvature));
                 bowl(x, g)
             },
             |_, _, _| true,
         );
-        assert!(told.value < 1e-9 && told.ended == Ended::Gradient, "{told:?}");
-        assert!(10 * told.iterations < plain.iterations, "{} {}", told.iterations, plain.iterations);
+        assert!(preconditioned.value < 1e-9 && preconditioned.ended == Ended::Gradient, "{preconditioned:?}");
+        assert!(10 * preconditioned.iterations < plain.iterations, "{} {}", preconditioned.iterations, plain.iterations);
     }
 
     #[test]

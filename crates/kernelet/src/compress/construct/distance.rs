@@ -33,7 +33,7 @@ impl<'a> Distance<'a> {
         Distance { target, workspace: Workspace::default(), own: Workspace::default() }
     }
 
-    /// Kernel values between Z and the target, and their pull, in single precision or not.
+    /// Kernel values between Z and the target, and their sums, in single precision or not.
     pub fn set_single(&mut self, single: bool) {
         self.workspace.single = single;
     }
@@ -81,9 +81,9 @@ impl<'a> Distance<'a> {
 
     fn gradient(&mut self, z: &[f64], vectors: &Field, beta: &Matrix, out: &mut [f64]) {
         out.fill(0.0);
-        let pull = self.target.field.pull(beta, &self.target.coefficients, &mut self.workspace);
-        add_gradient(&self.target.kernel, z, &pull, -2.0, out);
-        let own = vectors.pull(beta, beta, &mut self.own);
+        let sums = self.target.field.gradient_sums(beta, &self.target.coefficients, &mut self.workspace);
+        add_gradient(&self.target.kernel, z, &sums, -2.0, out);
+        let own = vectors.gradient_sums(beta, beta, &mut self.own);
         add_gradient(&self.target.kernel, z, &own, 2.0, out);
     }
 }

@@ -66,8 +66,8 @@ impl Fit {
         product_transposed(values.values(), beta.transposed().values(), m, &mut fitted);
         let error = Matrix::from_fn(n, q, |i, k| self.weighted.at(i, k) - self.weights[i] * fitted[i * q + k]);
         gradient.fill(0.0);
-        add_gradient(&self.kernel, z, &self.rows.pull(&beta, &error, &mut self.workspace), -2.0, gradient);
-        add_gradient(&self.kernel, z, &vectors.pull(&beta, &beta, &mut self.own), 2.0 * self.lambda, gradient);
+        add_gradient(&self.kernel, z, &self.rows.gradient_sums(&beta, &error, &mut self.workspace), -2.0, gradient);
+        add_gradient(&self.kernel, z, &vectors.gradient_sums(&beta, &beta, &mut self.own), 2.0 * self.lambda, gradient);
         self.square - dot(beta.values(), products.values())
     }
 

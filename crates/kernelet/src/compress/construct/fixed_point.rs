@@ -160,7 +160,7 @@ impl Climber {
     /// A climber at row `u` of what was looked at, which tries a part of the direction next.
     fn at(z: &Matrix, gain: f64, look: &Look, u: usize, part: f64, radius: f64) -> Climber {
         let z = z.row(u).to_vec();
-        let direction = direction(&z, look.pull.points.row(u), look.pull.totals[u]);
+        let direction = direction(&z, look.sums.points.row(u), look.sums.totals[u]);
         let length = dot(&direction, &direction).sqrt();
         // A denominator near zero sends the fixed point anywhere; no step need be longer than the data are wide.
         let part = if part * length > 2.0 * radius { 2.0 * radius / length } else { part };
@@ -176,6 +176,6 @@ impl Climber {
 }
 
 /// `-sign(D) (z+ - z)` from `M X` and `D = M 1`.
-fn direction(z: &[f64], pulled: &[f64], total: f64) -> Vec<f64> {
-    z.iter().zip(pulled).map(|(z, p)| (total * z - p) / total.abs()).collect()
+fn direction(z: &[f64], summed: &[f64], total: f64) -> Vec<f64> {
+    z.iter().zip(summed).map(|(z, p)| (total * z - p) / total.abs()).collect()
 }

@@ -99,7 +99,7 @@ fn gain_with_gradient(residual: &Residual, z: &[f64], gradient: &mut [f64], eyes
         return f64::INFINITY;
     }
     gradient.fill(0.0);
-    add_gradient(kernel, z, &look.pull, -2.0 / (own * norm), gradient);
+    add_gradient(kernel, z, &look.sums, -2.0 / (own * norm), gradient);
     if !radial(kernel) {
         let factor = 2.0 * square * profile.slope(u) / (own * own * norm);
         gradient.iter_mut().zip(z).for_each(|(g, z)| *g += factor * z);

@@ -3,7 +3,7 @@ use super::target::{Target, radial};
 use crate::{
     basis::{
         check_definite,
-        field::{Field, Pull, Workspace},
+        field::{Field, GradientSums, Workspace},
     },
     data::Points,
     kernel::Kernel,
@@ -26,11 +26,11 @@ pub(super) struct Residual<'a> {
     residuals: Vec<f64>,
 }
 
-/// A residual at several points at once: `p_uk = <Psi_k - Psi'_k, Phi(z_u)>`, and the pull with weights `k'_i (A p)_i`.
+/// A residual at several points at once: `p_uk = <Psi_k - Psi'_k, Phi(z_u)>`, and the sums with weights `k'_i (A p)_i`.
 pub(super) struct Look {
     /// One row for each point.
     pub p: Matrix,
-    pub pull: Pull,
+    pub sums: GradientSums,
 }
 
 /// Work space of [`Residual::look`].
@@ -63,7 +63,7 @@ impl<'a> Residual<'a> {
         self.residuals.len()
     }
 
-    /// p and its pull at all the points. Cost: 2 s (N + m) d.
+    /// p and its sums at all the points. Cost: 2 s (N + m) d.
     pub fn look(&self, z: &Matrix, eyes: &mut Eyes) -> Look {
         let points: Points = z.clone().into();
         let Target { field, coefficients, .. } = self.target;
@@ -72,13 +72,13 @@ impl<'a> Residual<'a> {
             let part = own.values_times(&points, minus, &mut eyes.own);
             p.values_mut().iter_mut().zip(part.values()).for_each(|(p, o)| *p += o);
         }
-        let mut pull = field.pull(&p, coefficients, &mut eyes.target);
+        let mut sums = field.gradient_sums(&p, coefficients, &mut eyes.target);
         if let Some((own, minus)) = &self.own {
-            let part = own.pull(&p, minus, &mut eyes.own);
-            pull.points.values_mut().iter_mut().zip(part.points.values()).for_each(|(p, o)| *p += o);
-            pull.totals.iter_mut().zip(&part.totals).for_each(|(p, o)| *p += o);
+            let part = own.gradient_sums(&p, minus, &mut eyes.own);
+            sums.points.values_mut().iter_mut().zip(part.points.values()).for_each(|(p, o)| *p += o);
+            sums.totals.iter_mut().zip(&part.totals).for_each(|(p, o)| *p += o);
         }
-        Look { p, pull }
+        Look { p, sums }
     }
 
     /// What one more vector takes off the residual before refitting, `|p|^2 / k(z, z)` [Schoelkopf1998 (8)], for each point.

@@ -46,7 +46,7 @@ fn eq_12_the_gradient_is_the_step_of_the_fixed_point_and_its_sign_is_that_of_the
             let z = Matrix::from_fn(4, 3, |i, j| ((3 * i + j) as f64 * 1.9).sin());
             let look = left.look(&z, &mut Eyes::default());
             for u in 0..4 {
-                let total = look.pull.totals[u];
+                let total = look.sums.totals[u];
                 let square = |z: &[f64]| {
                     let p = left.look(&Matrix::new(z.to_vec(), 1, 3).unwrap(), &mut Eyes::default()).p;
                     dot(p.values(), p.values())
@@ -60,7 +60,7 @@ fn eq_12_the_gradient_is_the_step_of_the_fixed_point_and_its_sign_is_that_of_the
                     up[j] += 1e-5;
                     down[j] -= 1e-5;
                     let slope = (square(&up) - square(&down)) / 2e-5;
-                    let step = look.pull.points.at(u, j) / total - z.at(u, j);
+                    let step = look.sums.points.at(u, j) / total - z.at(u, j);
                     let size = 1.0 + square(z.row(u));
                     assert!((-4.0 * total * step - slope).abs() < 1e-7 * size, "{}: {} {slope}", kernel.name(), -4.0 * total * step);
                 }
@@ -96,7 +96,7 @@ fn eq_18_one_step_for_several_outputs_is_the_weighted_mean_written_out() {
     let weight = |i: usize| k[i] * (0..3).map(|o| a.at(i, o) * p[o]).sum::<f64>();
     for j in 0..3 {
         let mean = (0..25).map(|i| weight(i) * x.at(i, j)).sum::<f64>() / (0..25).map(weight).sum::<f64>();
-        assert!((look.pull.points.at(0, j) / look.pull.totals[0] - mean).abs() < 1e-11, "{mean}");
+        assert!((look.sums.points.at(0, j) / look.sums.totals[0] - mean).abs() < 1e-11, "{mean}");
     }
 }
 
@@ -303,7 +303,7 @@ fn starts_may_be_clusters_or_given_points_and_threads_change_nothing() {
 
 #[test]
 fn threads_change_no_bit_where_there_are_several_chunks_of_work() {
-    // More vectors than a chunk of kernel rows or of pulls has, so that threads do share the work.
+    // More vectors than a chunk of kernel rows or of sums has, so that threads do share the work.
     let machine = toy::machine(Kernel::gaussian(0.5), 1100, 3);
     for outputs in [Outputs::Joint, Outputs::Separate] {
         let method = FixedPoint { starts: Starts { count: 4, ..Starts::default() }, outputs, ..FixedPoint::default() };
@@ -336,7 +336,7 @@ fn the_gain_of_a_search_has_the_gradient_of_differences() {
     let z = Matrix::from_fn(1, 3, |_, j| j as f64 * 0.2);
     let look = Residual::new(&target).look(&z, &mut Eyes::default());
     let mut gradient = vec![0.0; 3];
-    add_gradient(&target.kernel, z.values(), &look.pull, 2.0, &mut gradient);
+    add_gradient(&target.kernel, z.values(), &look.sums, 2.0, &mut gradient);
     for j in 0..3 {
         let at = |step: f64| {
             let moved = Matrix::from_fn(1, 3, |_, c| z.at(0, c) + if c == j { step } else { 0.0 });

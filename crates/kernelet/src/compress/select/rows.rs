@@ -255,8 +255,8 @@ mod tests {
                 .map(|i| {
                     let moved: Vec<f64> = (0..q)
                         .map(|k| {
-                            let pull: f64 = (0..n).map(|j| whole.gram.at(i, j) * ahead[j][k]).sum();
-                            ahead[i][k] - step * (pull - whole.values.at(k, i))
+                            let product: f64 = (0..n).map(|j| whole.gram.at(i, j) * ahead[j][k]).sum();
+                            ahead[i][k] - step * (product - whole.values.at(k, i))
                         })
                         .collect();
                     shrunk(&moved, step * penalty)

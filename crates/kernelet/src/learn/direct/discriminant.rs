@@ -70,12 +70,12 @@ impl Discriminant<'_> {
         let means = self.means(coordinates);
         let mixes = mixes(self.scatter.count);
         let combined = |mix: &[f64], j: usize| -> f64 { (0..mix.len()).map(|g| mix[g] * means.at(g, j)).sum() };
-        let pulled = Matrix::from_fn(m, mixes.len(), |j, c| combined(&mixes[c], j));
+        let projected = Matrix::from_fn(m, mixes.len(), |j, c| combined(&mixes[c], j));
         let mut system = self.spread(coordinates, &means);
         (0..m).for_each(|j| system.row_mut(j)[j] += self.mu);
-        let mut solved = pulled.clone();
+        let mut solved = projected.clone();
         Cholesky::new(&system)?.solve(&mut solved);
-        let square = Matrix::from_fn(mixes.len(), mixes.len(), |a, b| dot(&pulled.col(a), &solved.col(b)));
+        let square = Matrix::from_fn(mixes.len(), mixes.len(), |a, b| dot(&projected.col(a), &solved.col(b)));
         let symmetric = Matrix::from_fn(mixes.len(), mixes.len(), |a, b| 0.5 * (square.at(a, b) + square.at(b, a)));
         // The means less their mean sum to zero, and m vectors allow no more than m directions.
         let eigen = Eigen::of(&symmetric)?.truncated((self.scatter.count - 1).min(m));
@@ -92,19 +92,25 @@ impl Inner for Discriminant<'_> {
         // Where all means coincide on the span there is no direction: a step that leads here is not taken.
         let Some((weights, lambdas, mixed)) = self.directions(coordinates) else {
             let nothing = Matrix::zeros(m, 1);
-            return Solution { value: f64::INFINITY, weights: nothing, offsets: vec![0.0], pulls: Matrix::zeros(n, 1), norms: vec![0.0] };
+            return Solution {
+                value: f64::INFINITY,
+                weights: nothing,
+                offsets: vec![0.0],
+                negative_gradient: Matrix::zeros(n, 1),
+                norms: vec![0.0],
+            };
         };
         let r = lambdas.len();
-        let mut pulls = Matrix::zeros(n, r);
-        add_outputs(coordinates, weights.values(), r, &mut pulls);
+        let mut negative_gradient = Matrix::zeros(n, r);
+        add_outputs(coordinates, weights.values(), r, &mut negative_gradient);
         let mut means: Matrix = Matrix::zeros(self.scatter.count, r);
         for i in 0..n {
             let part = self.part(i);
-            means.row_mut(self.scatter.groups[i]).iter_mut().zip(pulls.row(i)).for_each(|(mean, f)| *mean += part * f);
+            means.row_mut(self.scatter.groups[i]).iter_mut().zip(negative_gradient.row(i)).for_each(|(mean, f)| *mean += part * f);
         }
         for i in 0..n {
             let (part, share, group) = (self.part(i), self.share(i), self.scatter.groups[i]);
-            for (k, f) in pulls.row_mut(i).iter_mut().enumerate() {
+            for (k, f) in negative_gradient.row_mut(i).iter_mut().enumerate() {
                 *f = 2.0 * (part * mixed.at(k, group) - share * (*f - means.at(group, k))) / lambdas[k];
             }
         }
@@ -112,7 +118,7 @@ impl Inner for Discriminant<'_> {
             value: -lambdas.iter().map(|lambda| lambda.ln()).sum::<f64>(),
             weights,
             offsets: vec![0.0; r],
-            pulls,
+            negative_gradient,
             norms: lambdas.iter().map(|lambda| 2.0 * self.mu / lambda).collect(),
         }
     }

@@ -1,6 +1,6 @@
-//! More vectors for a machine that has some: rows where the machine of the span is least able to follow what pulls it.
+//! More vectors for a machine that has some: rows where the machine of the span is least able to follow its negative gradient.
 //!
-//! What pulls class k is `g_k = sum_i s_ik Phi(x_i)`, of which the weights are the part in the span. A new vector z can take up
+//! The negative gradient of class k is `g_k = sum_i s_ik Phi(x_i)`, of which the weights are the part in the span. A new vector z can take up
 //! `(g_k . Phi(z) - w_k . Phi(z))^2 / gap(z)` of the rest, where gap(z) is the squared distance of Phi(z) from the span.
 use crate::{
     basis::{DEPENDENT, Frame},
@@ -46,12 +46,13 @@ pub(super) fn more(frame: &Frame, points: &Points, solution: &Solution, count: u
 fn scores(frame: &Frame, candidates: &Points, points: &Points, solution: &Solution) -> Vec<f64> {
     let coordinates = frame.coordinates(candidates);
     let own = diagonal(frame.kernel(), candidates);
-    let pulling: Vec<usize> = (0..points.len()).filter(|&i| solution.pulls.row(i).iter().any(|s| *s != 0.0)).collect();
-    let mut pulled: Matrix = Matrix::zeros(candidates.len(), solution.pulls.cols());
-    for rows in pulling.chunks(1024) {
-        let (values, pulls) = (block(frame.kernel(), candidates, &points.select(rows)), solution.pulls.select(rows).transposed());
-        for (out, values) in pulled.values_mut().chunks_exact_mut(pulls.rows().max(1)).zip(values.iter()) {
-            out.iter_mut().zip(pulls.iter()).for_each(|(out, pulls)| *out += dot(values, pulls));
+    let active: Vec<usize> = (0..points.len()).filter(|&i| solution.negative_gradient.row(i).iter().any(|s| *s != 0.0)).collect();
+    let mut projected: Matrix = Matrix::zeros(candidates.len(), solution.negative_gradient.cols());
+    for rows in active.chunks(1024) {
+        let (values, negative_gradient) =
+            (block(frame.kernel(), candidates, &points.select(rows)), solution.negative_gradient.select(rows).transposed());
+        for (out, values) in projected.values_mut().chunks_exact_mut(negative_gradient.rows().max(1)).zip(values.iter()) {
+            out.iter_mut().zip(negative_gradient.iter()).for_each(|(out, negative_gradient)| *out += dot(values, negative_gradient));
         }
     }
     let score = |j: usize| {
@@ -59,8 +60,8 @@ fn scores(frame: &Frame, candidates: &Points, points: &Points, solution: &Soluti
         if gap <= DEPENDENT.sqrt() * own[j] {
             return 0.0;
         }
-        let rest = |k: usize| -> f64 { pulled.at(j, k) - solution.norms[k] * dot(coordinates.row(j), &solution.weights.col(k)) };
-        (0..pulled.cols()).map(|k| rest(k).powi(2)).sum::<f64>() / gap
+        let rest = |k: usize| -> f64 { projected.at(j, k) - solution.norms[k] * dot(coordinates.row(j), &solution.weights.col(k)) };
+        (0..projected.cols()).map(|k| rest(k).powi(2)).sum::<f64>() / gap
     };
     (0..candidates.len()).map(score).collect()
 }

@@ -39,7 +39,7 @@ impl Inner for Hinge<'_> {
         let solution = Solution {
             weights: Matrix::from_fn(rows.cols(), q, |j, k| solutions[k].weights[j]),
             offsets: solutions.iter().map(|s| s.offset).collect(),
-            pulls: Matrix::from_fn(rows.rows(), q, |i, k| solutions[k].multipliers[i] * self.signs.at(i, k)),
+            negative_gradient: Matrix::from_fn(rows.rows(), q, |i, k| solutions[k].multipliers[i] * self.signs.at(i, k)),
             value: solutions.iter().map(|s| s.primal).sum(),
             norms: vec![1.0; q],
         };

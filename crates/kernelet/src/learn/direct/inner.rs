@@ -1,7 +1,7 @@
 //! What direct training needs to know of a learner: its optimum on given vectors.
 //!
 //! A learner whose objective is a function of its outputs `f_ik = w_k.v_i + b_k` and of the `|w_k|^2` alone fits here, and those of
-//! section 2 of Wu2006 all do. By the envelope theorem the weights need not be differentiated: with `pulls` S minus the derivative
+//! section 2 of Wu2006 all do. By the envelope theorem the weights need not be differentiated: with `negative_gradient` S minus the derivative
 //! of the optimal value by the outputs, `norms` rho twice that by the squared norms, and coefficients B held fixed,
 //! `dW = - d<B, K^zx S> + 1/2 sum_k rho_k d(b_k' K^z b_k)`.
 use super::coordinates::Coordinates;
@@ -23,7 +23,7 @@ pub(crate) struct Solution {
     /// q.
     pub offsets: Vec<f64>,
     /// n x q: minus the derivatives of W by the outputs.
-    pub pulls: Matrix,
+    pub negative_gradient: Matrix,
     /// q: twice the derivatives of W by the squared norms of the weights; 1 for what minimises `1/2 |w|^2` and a loss.
     pub norms: Vec<f64>,
 }

@@ -4,7 +4,7 @@
 //! and W is the sum over the one-vs-rest machines: a row costs m kernel evaluations whatever the number of classes. The squared hinge
 //! finds the vectors; for the hinge loss it is the first phase, after which a few steps with the hinge itself follow.
 //!
-//! Cost of a step: n m (d + m / 2) for the coordinates, the Newton systems of rows with an error, and the gradient over rows that pull.
+//! Cost of a step: n m (d + m / 2) for the coordinates, the Newton systems of rows with an error, and the gradient over rows whose derivative is not zero.
 use std::borrow::Cow;
 
 use super::{

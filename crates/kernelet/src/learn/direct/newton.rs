@@ -254,7 +254,7 @@ impl<L: RowLoss> Inner for Smooth<L> {
             value,
             weights: x.select(&(0..m).collect::<Vec<_>>()),
             offsets: x.row(m).to_vec(),
-            pulls: slopes,
+            negative_gradient: slopes,
             norms: vec![1.0; q],
         };
         self.last = Some(x);

@@ -4,7 +4,7 @@
 //! [Wu2006 (45)]. The gradient is that of kernel values alone. One set of vectors for all classes is the sum of their W's.
 //!
 //! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problem, and a m d + a m min(m, d) for the gradient with a rows
-//! that pull.
+//! whose derivative is not zero.
 //!
 //! A search may begin in single precision ([`Objective::single`]): kernel values, which the triangular solve makes less exact by up to |L^-1|, and the
 //! products of the gradient within a block of rows are rounded to it; coordinates, the inner problem and sums over blocks are not. What that
@@ -19,7 +19,7 @@ use crate::{
     Result,
     basis::{
         Frame, JITTER,
-        field::{Field, Pull, Workspace, add_gradient},
+        field::{Field, GradientSums, Workspace, add_gradient},
     },
     data::Points,
     kernel::{Kernel, block::Scratch},
@@ -27,7 +27,7 @@ use crate::{
     watch::Watch,
 };
 
-/// Parts into which the rows that pull are cut, whatever the number of threads.
+/// Parts into which the rows with a derivative are cut, whatever the number of threads.
 const PARTS: usize = 16;
 
 /// Rows of a part that are worked on at a time.
@@ -37,8 +37,8 @@ const ROWS: usize = 256;
 const SAMPLED: usize = 64;
 const ROUGHEST: f64 = 1e-5;
 
-/// The part of the mean that is added to the stiffness of every vector.
-const SOFTEST: f64 = 0.3;
+/// The fraction of the mean that is added to the preconditioner of every vector.
+const FLOOR: f64 = 0.3;
 
 /// A learner on its rows, as a function of the vectors.
 pub(crate) struct Objective<'a> {
@@ -58,11 +58,11 @@ impl Objective<'_> {
     /// W and its gradient in Z. Not finite where Z is not, or its kernel matrix cannot be factored: a line search then takes a shorter step.
     #[cfg(test)]
     pub fn evaluate(&mut self, z: &Matrix, gradient: &mut [f64]) -> f64 {
-        self.evaluate_stiff(z, gradient, &mut vec![])
+        self.evaluate_preconditioned(z, gradient, &mut vec![])
     }
 
-    /// The same with the stiffness of each number of Z, see [`stiffness`].
-    pub fn evaluate_stiff(&mut self, z: &Matrix, gradient: &mut [f64], stiff: &mut Vec<f64>) -> f64 {
+    /// The same with a diagonal preconditioner for the numbers of Z, see [`preconditioner`].
+    pub fn evaluate_preconditioned(&mut self, z: &Matrix, gradient: &mut [f64], diagonal: &mut Vec<f64>) -> f64 {
         gradient.fill(0.0);
         let finite = z.values().iter().all(|v| v.is_finite());
         let Some(frame) = finite.then(|| self.frame(z)).and_then(Result::ok) else { return f64::NAN };
@@ -70,7 +70,7 @@ impl Objective<'_> {
         let coordinates = self.coordinates(&frame, self.single);
         let solution = self.inner.solve(&coordinates, self.watch);
         self.add_gradient(z, &coordinates, &frame, &solution, gradient);
-        *stiff = stiffness(&frame.coefficients(&solution.weights), &solution.norms, z.cols());
+        *diagonal = preconditioner(&frame.coefficients(&solution.weights), &solution.norms, z.cols());
         self.room = coordinates.into_room();
         solution.value
     }
@@ -97,44 +97,44 @@ impl Objective<'_> {
     }
 
     fn add_gradient(&self, z: &Matrix, coordinates: &Coordinates, frame: &Frame, solution: &Solution, gradient: &mut [f64]) {
-        let (m, q) = (z.rows(), solution.pulls.cols());
+        let (m, q) = (z.rows(), solution.negative_gradient.cols());
         let coefficients = frame.coefficients(&solution.weights);
-        let pull = self.pull_of_rows(coordinates, frame, solution, &coefficients);
+        let sums = self.sums_of_rows(coordinates, frame, solution, &coefficients);
         let mut own = Workspace::default();
         let vectors = Field::new(self.kernel, z.clone());
         vectors.values_times(&z.clone().into(), &Matrix::zeros(m, 0), &mut own);
         let weighted = Matrix::from_fn(m, q, |j, k| solution.norms[k] * coefficients.at(j, k));
-        add_gradient(self.kernel, z.values(), &pull, -1.0, gradient);
-        add_gradient(self.kernel, z.values(), &vectors.pull(&weighted, &coefficients, &mut own), 1.0, gradient);
+        add_gradient(self.kernel, z.values(), &sums, -1.0, gradient);
+        add_gradient(self.kernel, z.values(), &vectors.gradient_sums(&weighted, &coefficients, &mut own), 1.0, gradient);
     }
 
-    fn pull_of_rows(&self, coordinates: &Coordinates, frame: &Frame, solution: &Solution, coefficients: &Matrix) -> Pull {
+    fn sums_of_rows(&self, coordinates: &Coordinates, frame: &Frame, solution: &Solution, coefficients: &Matrix) -> GradientSums {
         let (m, dim) = (frame.len(), self.points.dim());
-        let pulls = &solution.pulls;
-        let pulling: Vec<usize> = (0..pulls.rows()).filter(|&i| pulls.row(i).iter().any(|s| *s != 0.0)).collect();
+        let negative_gradient = &solution.negative_gradient;
+        let active: Vec<usize> = (0..negative_gradient.rows()).filter(|&i| negative_gradient.row(i).iter().any(|s| *s != 0.0)).collect();
         let part = |p: usize| {
-            let size = pulling.len().div_ceil(PARTS);
-            let used = &pulling[(p * size).min(pulling.len())..((p + 1) * size).min(pulling.len())];
-            let (mut pull, mut room) = (Pull::nothing(m, dim), Room::default());
+            let size = active.len().div_ceil(PARTS);
+            let used = &active[(p * size).min(active.len())..((p + 1) * size).min(active.len())];
+            let (mut sums, mut room) = (GradientSums::nothing(m, dim), Room::default());
             for rows in used.chunks(ROWS) {
                 room.weights.resize(rows.len() * m, 0.0);
-                product_transposed(pulls.select(rows).values(), coefficients.values(), coefficients.cols(), &mut room.weights);
+                product_transposed(negative_gradient.select(rows).values(), coefficients.values(), coefficients.cols(), &mut room.weights);
                 if self.single && self.slopes_of_held(frame, coordinates, rows, &mut room) {
                     room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
                     copy_rows(self.points, rows, &mut room.single);
-                    pull.add_rows_single(&room.weights, &room.single, &mut room.pulled);
+                    sums.add_rows_single(&room.weights, &room.single, &mut room.summed);
                     continue;
                 }
                 let x = self.slopes(frame, coordinates, rows, rows_of(self.points, rows), &mut room);
                 room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
-                pull.add_rows(&room.weights, x.values());
+                sums.add_rows(&room.weights, x.values());
             }
-            pull
+            sums
         };
-        let parts: Vec<Pull> = (0..PARTS).into_par_iter().map(part).collect();
-        let mut pull = Pull::nothing(m, dim);
-        parts.iter().for_each(|part| pull.add(part));
-        pull
+        let parts: Vec<GradientSums> = (0..PARTS).into_par_iter().map(part).collect();
+        let mut sums = GradientSums::nothing(m, dim);
+        parts.iter().for_each(|part| sums.add(part));
+        sums
     }
 
     /// k' between rows and vectors, into the room, where that is the shorter way: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
@@ -173,13 +173,13 @@ impl Objective<'_> {
     }
 }
 
-/// How stiff each vector is, once for each of its `dim` numbers: outputs move by its coefficients times its own movement, so the second derivatives of
-/// W go with their squares, with the squared norms' weights where outputs differ in them. Vectors with small coefficients are given part of the
-/// mean, or a step would send them away. Empty where nothing is to be told apart.
-fn stiffness(coefficients: &Matrix, norms: &[f64], dim: usize) -> Vec<f64> {
+/// The diagonal preconditioner, once for each of the `dim` numbers of a vector: outputs move by its coefficients times its own movement, so the second derivatives of
+/// W go with their squares, with the squared norms' weights where outputs differ in them. Vectors with small coefficients are given a fraction of
+/// the mean, or a step would send them away. Empty where all are alike.
+fn preconditioner(coefficients: &Matrix, norms: &[f64], dim: usize) -> Vec<f64> {
     let of = |row: &[f64]| row.iter().zip(norms).map(|(b, norm)| norm.abs() * b * b).sum::<f64>();
     let each: Vec<f64> = coefficients.iter().map(of).collect();
-    let least = SOFTEST * each.iter().sum::<f64>() / each.len().max(1) as f64;
+    let least = FLOOR * each.iter().sum::<f64>() / each.len().max(1) as f64;
     if !least.is_normal() {
         return vec![];
     }
@@ -201,9 +201,9 @@ struct Room {
     weights: Vec<f64>,
     slopes: Vec<f64>,
     held: Vec<f64>,
-    /// Rows, and what they pull, in single precision.
+    /// Rows, and their sums, in single precision.
     single: Vec<f32>,
-    pulled: [Vec<f32>; 2],
+    summed: [Vec<f32>; 2],
     scratch: Scratch,
     work: Work,
 }
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn stiffness_goes_with_the_squares_of_coefficients_and_is_left_out_where_there_are_none() {
+    fn the_preconditioner_goes_with_the_squares_of_coefficients_and_is_left_out_where_there_are_none() {
         let coefficients = Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 3.0, -1.0], 3, 2).unwrap();
-        let stiff = stiffness(&coefficients, &[2.0, 4.0], 2);
-        let least = SOFTEST * 8.0; // The mean of 2, 0 and 22 is 8.
+        let diagonal = preconditioner(&coefficients, &[2.0, 4.0], 2);
+        let least = FLOOR * 8.0; // The mean of 2, 0 and 22 is 8.
         let want = [2.0 + least, 2.0 + least, least, least, 22.0 + least, 22.0 + least];
-        assert!(stiff.iter().zip(want).all(|(s, w)| (s - w).abs() < 1e-12), "{stiff:?}");
-        assert!(stiffness(&Matrix::zeros(3, 2), &[1.0, 1.0], 2).is_empty());
-        assert!(stiffness(&coefficients, &[f64::NAN, 1.0], 2).is_empty());
+        assert!(diagonal.iter().zip(want).all(|(s, w)| (s - w).abs() < 1e-12), "{diagonal:?}");
+        assert!(preconditioner(&Matrix::zeros(3, 2), &[1.0, 1.0], 2).is_empty());
+        assert!(preconditioner(&coefficients, &[f64::NAN, 1.0], 2).is_empty());
     }
 
     #[test]

@@ -270,9 +270,9 @@ impl Search {
         let as_vectors = |point: &[f64]| Matrix::new(point.to_vec(), m, dim).unwrap_or_default();
         let mut saved = Instant::now();
         let objective = std::cell::RefCell::new(objective);
-        let minimum = lbfgs.minimise_stiff(
+        let minimum = lbfgs.minimise_preconditioned(
             from.z.into_values(),
-            |point, gradient, stiffness| objective.borrow_mut().evaluate_stiff(&as_vectors(point), gradient, stiffness),
+            |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&as_vectors(point), gradient, preconditioner),
             |iteration, value, point| {
                 watch.report(name, iteration as u64, Some(steps as u64), Some(value));
                 if let Some(file) = self.checkpoint.as_deref().filter(|_| Checkpoint::due(saved, watch)) {

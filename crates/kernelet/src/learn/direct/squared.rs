@@ -1,6 +1,6 @@
 //! Ridge regression on given coordinates: several targets, one factor.
 //!
-//! `min sum_i weight_i |y_i - W'v_i|^2 + lambda |W|^2` is solved by `(V'DV + lambda I) W = V'Dy`. With residuals r the rows pull by
+//! `min sum_i weight_i |y_i - W'v_i|^2 + lambda |W|^2` is solved by `(V'DV + lambda I) W = V'Dy`. With residuals r the negative gradient is
 //! `2 weight_i r_ik`, and `|w_k|^2` counts lambda. Cost: n m (m / 2 + q) and m^3 / 3; memory m^2 and n q.
 use rayon::prelude::*;
 
@@ -69,14 +69,14 @@ impl Inner for Squared<'_> {
             // Beyond working precision: a step that leads here is not taken.
             None => weights = Matrix::from_fn(m, q, |_, _| f64::NAN),
         }
-        let mut pulls = self.residuals(coordinates, &weights);
+        let mut negative_gradient = self.residuals(coordinates, &weights);
         let mut value = self.lambda * dot(weights.values(), weights.values());
         for (i, weight) in self.weights.iter().enumerate() {
-            let row = pulls.row_mut(i);
+            let row = negative_gradient.row_mut(i);
             value += weight * dot(row, row);
             row.iter_mut().for_each(|r| *r *= 2.0 * weight);
         }
-        Solution { value, weights, offsets: vec![0.0; q], pulls, norms: vec![2.0 * self.lambda; q] }
+        Solution { value, weights, offsets: vec![0.0; q], negative_gradient, norms: vec![2.0 * self.lambda; q] }
     }
 }
 

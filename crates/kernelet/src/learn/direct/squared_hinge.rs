@@ -282,12 +282,12 @@ impl Inner for SquaredHinge<'_> {
             run.round();
         }
         let Run { weights, outputs, classes, .. } = run;
-        let pull = |i: usize, k: usize| 2.0 * self.costs[i] * error(self.targets.at(i, k), outputs.at(i, k));
+        let negative_gradient = |i: usize, k: usize| 2.0 * self.costs[i] * error(self.targets.at(i, k), outputs.at(i, k));
         let solution = Solution {
             value: classes.iter().map(|class| class.value).sum(),
             weights: weights.select(&(0..m).collect::<Vec<_>>()),
             offsets: weights.row(m).to_vec(),
-            pulls: Matrix::from_fn(outputs.rows(), q, pull),
+            negative_gradient: Matrix::from_fn(outputs.rows(), q, negative_gradient),
             norms: vec![1.0; q],
         };
         self.last = Some(weights);
@@ -327,13 +327,13 @@ mod tests {
             let warm = solve(&rows, &signs, &costs, Some(shifted));
             assert!((cold.value - warm.value).abs() < 1e-10 * cold.value);
             for k in 0..3 {
-                let pulls = cold.pulls.col(k);
-                let size: f64 = pulls.iter().map(|p| p.abs()).sum();
+                let negative_gradient = cold.negative_gradient.col(k);
+                let size: f64 = negative_gradient.iter().map(|p| p.abs()).sum();
                 for j in 0..6 {
-                    let pulled: f64 = (0..300).map(|i| pulls[i] * rows.at(i, j)).sum();
-                    assert!((cold.weights.at(j, k) - pulled).abs() < 1e-9 * (size + 1e-6), "{c} {k} {j}");
+                    let projected: f64 = (0..300).map(|i| negative_gradient[i] * rows.at(i, j)).sum();
+                    assert!((cold.weights.at(j, k) - projected).abs() < 1e-9 * (size + 1e-6), "{c} {k} {j}");
                 }
-                assert!(pulls.iter().sum::<f64>().abs() < 1e-9 * (size + 1e-6));
+                assert!(negative_gradient.iter().sum::<f64>().abs() < 1e-9 * (size + 1e-6));
             }
         }
     }
@@ -344,17 +344,17 @@ mod tests {
         (0..100).for_each(|i| targets.row_mut(i)[1] = 0.5 * rows.at(i, 0).tanh());
         let solution = solve(&rows, &targets, &costs, None);
         let output = |i: usize, k: usize| dot(rows.row(i), &solution.weights.col(k)) + solution.offsets[k];
-        let pull = |i: usize, k: usize| {
+        let negative_gradient = |i: usize, k: usize| {
             let (t, f) = (targets.at(i, k), output(i, k));
             let met = t.abs() == 1.0 && t * f >= 1.0;
             if met { 0.0 } else { 2.0 * costs[i] * (t - f) }
         };
-        assert!((0..100).any(|i| pull(i, 1) < 0.0) && (0..100).any(|i| pull(i, 1) > 0.0));
+        assert!((0..100).any(|i| negative_gradient(i, 1) < 0.0) && (0..100).any(|i| negative_gradient(i, 1) > 0.0));
         for k in 0..2 {
-            assert!((0..200).map(|i| pull(i, k)).sum::<f64>().abs() < 1e-9 * 200.0);
+            assert!((0..200).map(|i| negative_gradient(i, k)).sum::<f64>().abs() < 1e-9 * 200.0);
             for j in 0..4 {
-                let pulled: f64 = (0..200).map(|i| pull(i, k) * rows.at(i, j)).sum();
-                assert!((solution.weights.at(j, k) - pulled).abs() < 1e-9 * 200.0, "{k} {j}");
+                let projected: f64 = (0..200).map(|i| negative_gradient(i, k) * rows.at(i, j)).sum();
+                assert!((solution.weights.at(j, k) - projected).abs() < 1e-9 * 200.0, "{k} {j}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Principal components on given coordinates: what the best directions of the span leave of the variance.
 //!
 //! `W = total - sum_k lambda_k` with the largest eigenvalues of the covariance S of the coordinates. At a unit eigenvector w_k,
-//! `lambda_k = w_k'S w_k / |w_k|^2`, so that rows pull by `2 d_i (f_ik - mean_k)` for their shares d_i, and `|w_k|^2` counts lambda_k.
+//! `lambda_k = w_k'S w_k / |w_k|^2`, so that the negative gradient is `2 d_i (f_ik - mean_k)` for their shares d_i, and `|w_k|^2` counts lambda_k.
 //! Smooth where the first eigenvalue that is left out is below the last that is kept.
 //!
 //! Cost: n m (m / 2 + q) and 9 m^3 on one thread; memory m^2 and n q.
@@ -49,18 +49,24 @@ impl Inner for Variance<'_> {
         let covariance = Matrix::from_fn(m, m, |i, j| if j <= i { moments.at(i, j) - means[i] * means[j] } else { 0.0 });
         let Some(eigen) = Eigen::of(&covariance).map(|eigen| eigen.truncated(self.count)) else {
             let nothing = Matrix::zeros(m, 1);
-            return Solution { value: f64::NAN, weights: nothing, offsets: vec![0.0], pulls: Matrix::zeros(n, 1), norms: vec![0.0] };
+            return Solution {
+                value: f64::NAN,
+                weights: nothing,
+                offsets: vec![0.0],
+                negative_gradient: Matrix::zeros(n, 1),
+                norms: vec![0.0],
+            };
         };
         let q = eigen.values.len();
         let weights = eigen.vectors.transposed();
         let offsets: Vec<f64> = (0..q).map(|k| -(0..m).map(|j| weights.at(j, k) * means[j]).sum::<f64>()).collect();
-        let mut pulls = Matrix::from_fn(n, q, |_, k| offsets[k]);
-        add_outputs(coordinates, weights.values(), q, &mut pulls);
+        let mut negative_gradient = Matrix::from_fn(n, q, |_, k| offsets[k]);
+        add_outputs(coordinates, weights.values(), q, &mut negative_gradient);
         for (i, share) in self.shares.iter().enumerate() {
-            pulls.row_mut(i).iter_mut().for_each(|f| *f *= 2.0 * share);
+            negative_gradient.row_mut(i).iter_mut().for_each(|f| *f *= 2.0 * share);
         }
         let value = self.total - eigen.values.iter().sum::<f64>();
-        Solution { value, weights, offsets, pulls, norms: eigen.values.iter().map(|lambda| 2.0 * lambda).collect() }
+        Solution { value, weights, offsets, negative_gradient, norms: eigen.values.iter().map(|lambda| 2.0 * lambda).collect() }
     }
 }
 

@@ -56,24 +56,24 @@ impl Fisher {
         let combine =
             |mix: &Vec<f64>| (0..means.cols()).map(|j| (0..mix.len()).map(|g| mix[g] * means.at(g, j)).sum()).collect::<Vec<f64>>();
         let rows: Vec<Vec<f64>> = mixes(scatter.count).iter().map(combine).collect();
-        let pulled = Matrix::from_fn(rows.len(), means.cols(), |k, j| rows[k][j]);
+        let combined = Matrix::from_fn(rows.len(), means.cols(), |k, j| rows[k][j]);
         let spread = spread(coordinates, scatter, &means);
         let (solved, rank) = match self.penalty {
-            Penalty::Weight => (solve(spread, self.lambda, &pulled)?, None),
-            Penalty::Coefficients => (self.on_coefficients(&spread, lower.matrix(), &pulled)?, None),
+            Penalty::Weight => (solve(spread, self.lambda, &combined)?, None),
+            Penalty::Coefficients => (self.on_coefficients(&spread, lower.matrix(), &combined)?, None),
             Penalty::None => {
                 let largest = (0..coordinates.rows()).map(|i| scatter.roots[i].powi(2) * dot(coordinates.row(i), coordinates.row(i)));
-                pseudo_inverse(&spread, largest.fold(0.0, f64::max), &pulled)?
+                pseudo_inverse(&spread, largest.fold(0.0, f64::max), &combined)?
             }
         };
-        let pulls: Vec<f64> = solved.iter().zip(pulled.iter()).map(|(w, d)| dot(w, d)).collect();
-        scaled_apart(solved, &pulls, rank, scatter.count)
+        let separations: Vec<f64> = solved.iter().zip(combined.iter()).map(|(w, d)| dot(w, d)).collect();
+        scaled_apart(solved, &separations, rank, scatter.count)
     }
 
     /// [Franc2003 (7)]
-    fn on_coefficients(&self, spread: &Matrix, lower: &Matrix, pulled: &Matrix) -> Result<Matrix> {
+    fn on_coefficients(&self, spread: &Matrix, lower: &Matrix, combined: &Matrix) -> Result<Matrix> {
         let squared = rows_times(&rows_times(lower, spread), lower);
-        let a = solve(squared, self.lambda, &rows_times(pulled, lower))?;
+        let a = solve(squared, self.lambda, &rows_times(combined, lower))?;
         Ok(rows_times(&a, &lower.transposed()))
     }
 }

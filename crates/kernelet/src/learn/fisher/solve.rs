@@ -34,12 +34,12 @@ pub(super) fn directions(fisher: &Fisher, gram: Matrix, scatter: &Scatter, class
     let mixes = mixes(scatter.count);
     // One row of coefficients for each output: D^1/2 Q H, transposed.
     let scaled_mixes: Vec<Vec<f64>> = mixes.iter().map(|mix| mix.iter().zip(class_weights).map(|(m, v)| m / v.sqrt()).collect()).collect();
-    let (solved, pulls, rank) = match fisher.penalty {
+    let (solved, separations, rank) = match fisher.penalty {
         Penalty::Weight => by_weight(fisher.lambda, gram, scatter, &scaled_mixes)?,
         Penalty::Coefficients => by_coefficients(fisher.lambda, gram, scatter, &scaled_mixes)?,
         Penalty::None => by_pseudo_inverse(gram, scatter, &scaled_mixes)?,
     };
-    scaled_apart(solved, &pulls, rank, scatter.count)
+    scaled_apart(solved, &separations, rank, scatter.count)
 }
 
 /// How the means of the classes are combined for each output: their difference for two, each less the mean of all for several.
@@ -56,10 +56,10 @@ type Solved = (Matrix, Vec<f64>, Option<usize>);
 fn by_weight(lambda: f64, mut gram: Matrix, scatter: &Scatter, mixes: &[Vec<f64>]) -> Result<Solved> {
     scatter.scale(&mut gram);
     let group_rows = scatter.group_rows(&gram);
-    let pulled = pulled(&group_rows, mixes);
+    let combined = combined_means(&group_rows, mixes);
     scatter.project(&mut gram, &group_rows);
     (0..gram.rows()).for_each(|i| gram.row_mut(i)[i] += lambda);
-    let mut inside = pulled.clone();
+    let mut inside = combined.clone();
     scatter.project_rows(&mut inside);
     let Some(factor) = Cholesky::new(&gram) else { return Err(not_definite(lambda)) };
     let mut solution = inside.transposed();
@@ -67,20 +67,20 @@ fn by_weight(lambda: f64, mut gram: Matrix, scatter: &Scatter, mixes: &[Vec<f64>
     let mut solution = solution.transposed();
     // Along Q the matrix has only lambda, so a small lambda makes rounding there large.
     scatter.project_rows(&mut solution);
-    let (mut coefficients, mut pulls) = (Matrix::zeros(mixes.len(), gram.rows()), vec![]);
+    let (mut coefficients, mut separations) = (Matrix::zeros(mixes.len(), gram.rows()), vec![]);
     for (k, mix) in mixes.iter().enumerate() {
         let scaled: Vec<f64> =
             scatter.spread(mix).iter().zip(solution.row(k)).map(|(outside, inside)| (outside - inside) / lambda).collect();
-        pulls.push(dot(&scaled, pulled.row(k)));
+        separations.push(dot(&scaled, combined.row(k)));
         coefficients.row_mut(k).copy_from_slice(&scatter.coefficients(&scaled));
     }
-    Ok((coefficients, pulls, None))
+    Ok((coefficients, separations, None))
 }
 
 fn by_coefficients(lambda: f64, mut gram: Matrix, scatter: &Scatter, mixes: &[Vec<f64>]) -> Result<Solved> {
     let n = gram.rows();
     let means: Vec<f64> = mixes.iter().flat_map(|mix| scatter.coefficients(&scatter.spread(mix))).collect();
-    let pulled = rows_times(&Matrix::new(means, mixes.len(), n).unwrap_or_default(), &gram);
+    let combined = rows_times(&Matrix::new(means, mixes.len(), n).unwrap_or_default(), &gram);
     for i in 0..n {
         gram.row_mut(i).iter_mut().zip(&scatter.roots).for_each(|(value, root)| *value *= root);
     }
@@ -89,17 +89,17 @@ fn by_coefficients(lambda: f64, mut gram: Matrix, scatter: &Scatter, mixes: &[Ve
     drop(gram);
     (0..n).for_each(|i| spread.row_mut(i)[i] += lambda);
     let Some(factor) = Cholesky::new(&spread) else { return Err(not_definite(lambda)) };
-    let mut solution = pulled.transposed();
+    let mut solution = combined.transposed();
     factor.solve(&mut solution);
     let coefficients = solution.transposed();
-    let pulls = coefficients.iter().zip(pulled.iter()).map(|(a, m)| dot(a, m)).collect();
-    Ok((coefficients, pulls, None))
+    let separations = coefficients.iter().zip(combined.iter()).map(|(a, m)| dot(a, m)).collect();
+    Ok((coefficients, separations, None))
 }
 
 fn by_pseudo_inverse(mut gram: Matrix, scatter: &Scatter, mixes: &[Vec<f64>]) -> Result<Solved> {
     scatter.scale(&mut gram);
     let group_rows = scatter.group_rows(&gram);
-    let pulled = pulled(&group_rows, mixes);
+    let combined = combined_means(&group_rows, mixes);
     let size = (0..gram.rows()).map(|i| gram.at(i, i)).fold(0.0, f64::max);
     scatter.project(&mut gram, &group_rows);
     let Some(eigen) = Eigen::of(&gram) else { return Err(Error::data("the eigenvalues of the scatter were not found; scale the data")) };
@@ -110,29 +110,29 @@ fn by_pseudo_inverse(mut gram: Matrix, scatter: &Scatter, mixes: &[Vec<f64>]) ->
         return Err(Error::data("the rows of each class coincide, so there is no scatter to measure by; use the penalty weight"));
     }
     let mut coefficients = Matrix::zeros(mixes.len(), gram.rows());
-    let mut pulls = vec![];
+    let mut separations = vec![];
     for k in 0..mixes.len() {
         let mut scaled = vec![0.0; gram.rows()];
         for (value, vector) in eigen.values.iter().zip(eigen.vectors.iter()).take(rank) {
-            let part = dot(vector, pulled.row(k)) / (value * value);
+            let part = dot(vector, combined.row(k)) / (value * value);
             scaled.iter_mut().zip(vector).for_each(|(sum, v)| *sum += part * v);
         }
-        pulls.push(dot(&scaled, pulled.row(k)));
+        separations.push(dot(&scaled, combined.row(k)));
         coefficients.row_mut(k).copy_from_slice(&scatter.coefficients(&scaled));
     }
-    Ok((coefficients, pulls, Some(rank)))
+    Ok((coefficients, separations, Some(rank)))
 }
 
-/// G Q H, one row an output.
-fn pulled(group_rows: &Matrix, mixes: &[Vec<f64>]) -> Matrix {
+/// The means of the classes combined, G Q H, one row an output.
+fn combined_means(group_rows: &Matrix, mixes: &[Vec<f64>]) -> Matrix {
     Matrix::from_fn(mixes.len(), group_rows.cols(), |k, j| mixes[k].iter().enumerate().map(|(g, m)| m * group_rows.at(g, j)).sum())
 }
 
 /// Scales the solution so that the means of two classes lie 2 apart on their line [Franc2003 (6)], on average over the pairs where
 /// there are several. At a solution the objective is `d.w` before scaling, so that it is the square of the factor times that after.
-pub(super) fn scaled_apart(solved: Matrix, pulls: &[f64], rank: Option<usize>, classes: usize) -> Result<Directions> {
+pub(super) fn scaled_apart(solved: Matrix, separations: &[f64], rank: Option<usize>, classes: usize) -> Result<Directions> {
     // Over all pairs, the sum of (w_a - w_b).(mean_a - mean_b) is `classes` times the sum of w_a.(mean_a - mean).
-    let sum: f64 = pulls.iter().sum();
+    let sum: f64 = separations.iter().sum();
     let apart = if classes == 2 { sum } else { 2.0 * sum / (classes as f64 - 1.0) };
     let factor = 2.0 / apart;
     let size = solved.values().iter().fold(0.0, |most: f64, a| most.max(a.abs()));

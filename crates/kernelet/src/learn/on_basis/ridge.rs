@@ -30,12 +30,12 @@ impl FrameLearner for Ridge {
                 self.lambda
             )));
         };
-        let pull = |k: usize| {
+        let right_side = |k: usize| {
             let weighted: Vec<f64> = targets.col(k).iter().zip(&counts).map(|(y, count)| y * count).collect();
             transposed_times(rows, &weighted)
         };
-        let pulls: Vec<Vec<f64>> = (0..targets.cols()).map(pull).collect();
-        let mut weights = Matrix::from_fn(rows.cols(), targets.cols(), |j, k| pulls[k][j]);
+        let right_sides: Vec<Vec<f64>> = (0..targets.cols()).map(right_side).collect();
+        let mut weights = Matrix::from_fn(rows.cols(), targets.cols(), |j, k| right_sides[k][j]);
         factor.solve(&mut weights);
         let objective = self.objective_in(rows, targets, &counts, &weights);
         if !objective.is_finite() {
