@@ -1,0 +1,264 @@
+//! Every setting of a request changes the machine or is rejected: nothing is ignored in silence.
+#![allow(clippy::unwrap_used, clippy::panic)]
+use std::fmt::Write;
+
+use kernelet::{
+    data::{Classes, Dataset, Target, read::Wanted},
+    linalg::Matrix,
+    machine::Machine,
+    model::native,
+    request::{Compress, Field, Given, Train},
+    watch::Watch,
+};
+use serde_json::{Map, Value, json};
+
+/// Settings that cost memory or time, or report more, and never change the machine.
+const WITHOUT_EFFECT: [&str; 5] = ["cache", "memory", "checkpoint", "path", "seed"];
+
+/// Sixty rows of three classes in the plane, which overlap; the same numbers on every machine.
+fn points() -> Matrix {
+    Matrix::from_fn(60, 2, |i, j| {
+        let (class, t) = (i % 3, (i / 3) as f64);
+        2.0 * ((class as f64) * 2.1 + j as f64).cos() + 1.3 * (t * (1.3 + 0.7 * j as f64) + class as f64).sin()
+    })
+}
+
+fn classes(count: usize) -> Dataset {
+    let labels: Vec<String> = (0..60).map(|i| (i % 3).min(count - 1).to_string()).collect();
+    Dataset::new(points(), Target::Classes(Classes::from_texts(&labels)))
+}
+
+fn values() -> Dataset {
+    let points = points();
+    let values = Matrix::from_fn(60, 1, |i, _| (points.at(i, 0)).sin() + 0.3 * points.at(i, 1) + 0.2 * (7.0 * i as f64).sin());
+    Dataset::new(points, Target::Values(values))
+}
+
+fn data_for(train: &Train, classes_of_it: usize) -> Dataset {
+    match train.wanted() {
+        Wanted::Classes => classes(classes_of_it),
+        Wanted::Values => values(),
+        Wanted::Nothing => Dataset { target: Target::None, ..values() },
+    }
+}
+
+fn bytes(machine: &Machine) -> Vec<u8> {
+    let mut plain = machine.clone();
+    plain.metadata.request = None;
+    native::to_bytes(&plain).unwrap()
+}
+
+fn object(value: Value) -> Map<String, Value> {
+    value.as_object().unwrap().clone()
+}
+
+/// Values to try for a setting of `train`, none of which is a default.
+fn tried(field: &Field) -> Vec<Value> {
+    let values = match field.name {
+        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" => vec![],
+        "checkpoint" => vec![json!("/no/such/directory/file")],
+        "gamma" => vec![json!(0.7)],
+        "scale" => vec![json!("standard")],
+        "c" => vec![json!(0.05)],
+        "nu" => vec![json!(0.2)],
+        "epsilon" => vec![json!(0.4)],
+        "lambda" => vec![json!(0.03)],
+        "explained" => vec![json!(0.6)],
+        "tolerance" => vec![json!(0.3)],
+        "max-error" => vec![json!(0.6)],
+        "score-threshold" => vec![json!(1e-3)],
+        "task" => vec![json!("regression")],
+        "class-weight" => vec![json!({ "1": 4.0 })],
+        "multiclass" => vec![json!("one-vs-rest"), json!("ecoc")],
+        "penalty" => vec![json!("coefficients")],
+        "bias" => vec![json!("midpoint")],
+        "probability" => vec![json!("sigmoid")],
+        "shrink" => vec![json!("sv")],
+        "loss" => vec![json!("hinge")],
+        "coefficients" => vec![json!("margin")],
+        "init" => vec![json!("random")],
+        "growth" => vec![json!("doubling")],
+        "criterion" => vec![json!("random")],
+        "deflation" => vec![json!("none")],
+        "numerator" => vec![json!("printed")],
+        "components" => vec![json!(2)],
+        "folds" => vec![json!(3)],
+        "vectors" => vec![json!(5)],
+        "iterations" | "starts" | "stages" | "candidates" | "every" => vec![json!(3)],
+        "cache" | "memory" => vec![json!(50)],
+        "seed" => vec![json!(7)],
+        "tune" | "path" | "whiten" => vec![json!(true)],
+        other => panic!("no value to try for {other}; add one"),
+    };
+    values
+}
+
+/// Every estimator in every form.
+fn forms() -> Vec<(String, Map<String, Value>)> {
+    let mut forms = vec![];
+    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca", "rvm", "parzen", "nadaraya-watson"] {
+        forms.push((learner.to_string(), object(json!({ "learner": learner }))));
+    }
+    for learner in ["svc", "svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
+        forms.push((format!("{learner}, direct"), object(json!({ "learner": learner, "vectors": 9 }))));
+    }
+    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
+        forms.push((format!("{learner}, rpcholesky"), object(json!({ "learner": learner, "vectors": 12, "method": "rpcholesky" }))));
+    }
+    for method in ["greedy-basis", "kmeans", "random"] {
+        forms.push((format!("svc, {method}"), object(json!({ "method": method, "vectors": 12 }))));
+    }
+    for method in ["rs", "mrs", "rsvm", "mrsvm"] {
+        forms.push((method.into(), object(json!({ "method": method, "vectors": 6 }))));
+    }
+    forms.push(("rvm-margin".into(), object(json!({ "method": "rvm-margin" }))));
+    forms.push(("fisher-pursuit".into(), object(json!({ "learner": "fisher", "method": "fisher-pursuit", "vectors": 12 }))));
+    forms
+}
+
+/// What a base request needs beside the setting, so that the setting has something to act on.
+fn with(mut base: Map<String, Value>, name: &str, value: &Value) -> Map<String, Value> {
+    let learner = base.get("learner").and_then(Value::as_str).unwrap_or("svc").to_string();
+    if name == "folds" && value.is_number() {
+        base.insert("tune".into(), true.into());
+    }
+    if name == "coefficients" || (name == "c" && learner == "fisher" && base.contains_key("vectors") && !base.contains_key("method")) {
+        base.insert("lambda".into(), 0.1.into());
+    }
+    if name == "c" && learner == "fisher" {
+        base.insert("bias".into(), "svm".into());
+    }
+    base
+}
+
+fn run(request: Map<String, Value>, few: bool) -> Result<Vec<u8>, String> {
+    let train = Train::read(request).map_err(|error| error.to_string())?;
+    train.check().map_err(|error| error.to_string())?;
+    let data = data_for(&train, if few { 2 } else { 3 });
+    let trained = train.run(&data, &Given::default(), &Watch::none()).map_err(|error| format!("run: {error}"))?;
+    Ok(bytes(trained.machine()))
+}
+
+#[test]
+fn every_setting_of_training_changes_the_machine_or_is_rejected() {
+    let (mut ignored, mut refused) = (vec![], String::new());
+    for (form, base) in forms() {
+        let mut rejected = vec![];
+        for field in Train::fields() {
+            for value in tried(field) {
+                let base = with(base.clone(), field.name, &value);
+                if base.get(field.name) == Some(&value) {
+                    continue;
+                }
+                let mut asked = base.clone();
+                asked.insert(field.name.into(), value.clone());
+                // Two classes where a setting is about a single output.
+                let few = ["score-threshold", "numerator"].contains(&field.name);
+                match run(asked, few) {
+                    Err(sentence) if sentence.starts_with("run: ") => panic!("{form}: {} {value} passes the check, then: {sentence}", field.name),
+                    Err(_) => rejected.push(field.name),
+                    Ok(_) if WITHOUT_EFFECT.contains(&field.name) => {}
+                    Ok(changed) if changed == run(base, few).unwrap() => ignored.push(format!("{form}: {} {value}", field.name)),
+                    Ok(_) => {}
+                }
+            }
+        }
+        rejected.dedup();
+        writeln!(refused, "{form}: {}", rejected.join(" ")).unwrap();
+    }
+    assert!(ignored.is_empty(), "ignored in silence:\n{}", ignored.join("\n"));
+    compare("refused-train.txt", &refused);
+}
+
+/// The list of rejected settings is part of the sources: a setting that is rejected anew must be looked at.
+fn compare(file: &str, found: &str) {
+    let path = format!("{}/tests/requests/{file}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("KERNELET_UPDATE").is_some() {
+        std::fs::write(&path, found).unwrap();
+    }
+    let known = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(known == found, "{file} differs; run with KERNELET_UPDATE=1 and look at the change:\n{found}");
+}
+
+/// Values to try for a setting of `compress`.
+fn tried_in_compress(field: &Field) -> Vec<Value> {
+    match field.name {
+        "method" => vec![],
+        "effort" => vec![json!("quick")],
+        "layout" => vec![json!("pairs"), json!("libsvm")],
+        "refit" => vec![json!("outputs"), json!("margin"), json!("rsvm"), json!("projection")],
+        "c" => vec![json!(0.3)],
+        "threshold" => vec![json!("train-error")],
+        "vectors" => vec![json!(4)],
+        "fraction" => vec![json!(0.1)],
+        "max-bytes" => vec![json!(5000)],
+        "max-residual" => vec![json!(0.5)],
+        "max-loss" => vec![json!(0.2)],
+        "min-agreement" => vec![json!(0.5)],
+        "metric" => vec![json!("balanced-error")],
+        "select-by" => vec![json!("outputs"), json!("refitted-weights")],
+        "outputs" => vec![json!("separate")],
+        "candidates" | "passes" => vec![json!(3)],
+        "starts" => vec![json!(1)],
+        "chunk" => vec![json!(10)],
+        "weights" => vec![json!("inverse")],
+        "tolerance" => vec![json!(0.1)],
+        "init" => vec![json!("kmeans"), json!("vectors")],
+        "refine" => vec![json!("weights"), json!("outputs")],
+        "refine-steps" => vec![json!(2)],
+        "seed" => vec![json!(7)],
+        "labels" | "from-data" | "path" | "plain" | "lossless" | "refine-joint" => vec![json!(true)],
+        other => panic!("no value to try for {other}; add one"),
+    }
+}
+
+#[test]
+fn every_setting_of_compression_changes_the_machine_or_is_rejected() {
+    let data = classes(3);
+    let full = Train::from_json(r#"{"gamma": 0.5, "c": 2}"#).unwrap().run(&data, &Given::default(), &Watch::none()).unwrap();
+    let run = |request: Map<String, Value>| -> Result<Vec<u8>, String> {
+        let compress = Compress::read(request).map_err(|error| error.to_string())?;
+        compress.check(true).map_err(|error| error.to_string())?;
+        let small = compress.run(full.machine(), Some(&data), None, &Watch::none()).map_err(|error| format!("run: {error}"))?;
+        let mut machine = small.machine;
+        machine.metadata.path = None;
+        Ok(bytes(&machine))
+    };
+    let (mut ignored, mut refused) = (vec![], String::new());
+    for method in ["auto", "pursuit", "l1", "l0", "independent", "fixed-point", "gradient", "refine"] {
+        let mut rejected = vec![];
+        for field in Compress::fields() {
+            for value in tried_in_compress(field) {
+                let mut base = object(json!({ "method": method, "vectors": 8 }));
+                match field.name {
+                    "vectors" | "fraction" | "max-bytes" => drop(base.remove("vectors")),
+                    "lossless" => drop(base.remove("vectors")),
+                    "tolerance" if method == "l0" => drop(base.insert("lossless".into(), true.into())),
+                    "c" if method != "auto" => drop(base.insert("refit".into(), "margin".into())),
+                    "c" => drop(base.insert("labels".into(), true.into())),
+                    "metric" => drop(base.insert("max-loss".into(), 0.1.into())),
+                    "passes" => drop(base.insert("chunk".into(), 10.into())),
+                    "refine-steps" | "refine-joint" => drop(base.insert("refine".into(), true.into())),
+                    _ => {}
+                }
+                let mut asked = base.clone();
+                asked.insert(field.name.into(), value.clone());
+                match run(asked) {
+                    Err(sentence) if sentence.starts_with("run: ") => panic!("{method}: {} {value} passes the check, then: {sentence}", field.name),
+                    Err(_) => rejected.push(field.name),
+                    Ok(_) if ["path", "seed"].contains(&field.name) => {}
+                    // A goal that is met anyway, and coefficients that are so already.
+                    Ok(_) if ["max-residual", "max-loss", "min-agreement", "metric"].contains(&field.name) => {}
+                    Ok(changed) => match run(base) {
+                        Ok(before) if before == changed => ignored.push(format!("{method}: {} {value}", field.name)),
+                        _ => {}
+                    },
+                }
+            }
+        }
+        rejected.dedup();
+        writeln!(refused, "{method}: {}", rejected.join(" ")).unwrap();
+    }
+    assert!(ignored.is_empty(), "ignored in silence:\n{}", ignored.join("\n"));
+    compare("refused-compress.txt", &refused);
+}
