@@ -22,6 +22,7 @@ test-browser: ## the page of `kernelet report` in chromium, where that is instal
 PROFILE ?= release
 wheel: target/python-venv/made ## the Python wheel, in target/wheels
 	rm -f target/wheels/kernelet-*.whl
+	cd python && ../target/python-venv/bin/python -c "import build_backend; build_backend.put_program('$(PROFILE)')"
 	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --profile $(PROFILE) --quiet --out ../target/wheels
 	@du -h target/wheels/kernelet-*.whl
 

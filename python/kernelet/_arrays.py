@@ -42,18 +42,3 @@ def on_few_rows(machine: _core.Machine, kept: Any) -> _core.Machine:
     place = {row: i for i, row in enumerate(kept.tolist())}
     vectors = unit_rows([place[row] for row in array_of(machine.vectors()).indices.tolist()], len(kept))
     return _core.Machine.of_parts(machine.parts(), vectors, machine.stored(), machine.offsets())
-
-
-def width(gamma: Any, X: Any) -> float:
-    """The width as a number; scikit-learn's meaning of ``scale`` and ``auto``."""
-    if isinstance(gamma, str):
-        if gamma == "auto":
-            return 1.0 / X.shape[1]
-        if gamma != "scale":
-            raise ValueError(f"gamma is {gamma!r}, but must be a number above 0, 'scale' or 'auto'")
-        if sp.issparse(X):
-            variance = (X.multiply(X)).mean() - X.mean() ** 2
-        else:
-            variance = X.var(dtype=np.float64)
-        return float(1.0 / (X.shape[1] * variance)) if variance > 0 else 1.0
-    return float(gamma)

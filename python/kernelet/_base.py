@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import json
 from typing import Any
 
@@ -13,19 +14,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, width
-from ._flags import flags, watched
+from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of
 from ._path import path_of
-
-# Methods that choose a basis before training; all others find the vectors with the machine.
-BASES = ("greedy-basis", "rpcholesky", "kmeans", "random", "fisher-pursuit")
+from ._request import request, watched
 
 
 class KernelMachine(BaseEstimator):
-    """Base of all estimators: training by the flags of ``kernelet train``, and prediction without copies."""
+    """Base of all estimators: training by a request to the library, and prediction without copies."""
 
     _learner = ""
-    # The parameters that are flags of the learner, and the names of those flags.
+    # The parameters that are settings of the learner, and the names of those settings.
     _settings: dict[str, str] = {}
 
     # Training ----------------------------------------------------------------------------------------------------------
@@ -49,45 +47,38 @@ class KernelMachine(BaseEstimator):
         kernel = getattr(self, "kernel", "gaussian")
         return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
 
-    def _flags(self, X, learner: str | None = None) -> list[str]:
-        """The flags of ``kernelet train`` that these parameters stand for."""
-        learner = learner or self._learner
-        settings = {"learner": learner, "seed": self._seed(), **self._kernel_flags(X)}
-        settings.update({flag: getattr(self, name) for name, flag in self._settings.items()})
-        settings.update(self._budget(learner, X.shape[0]))
-        settings.update(getattr(self, "options", None) or {})
-        return flags(settings)
-
-    def _kernel_flags(self, X) -> dict[str, Any]:
+    def _request(self, learner: str | None = None, **more: Any) -> str:
+        """What these parameters ask for. Parameters at their defaults are left to the library."""
         kernel = "precomputed" if callable(self.kernel) else self.kernel
         if not isinstance(kernel, str):
             raise TypeError(f"kernel must be the name of a kernel or a callable, not {kernel!r}")
-        if kernel in ("precomputed", "linear"):
-            return {"kernel": kernel}
-        self.gamma_ = width(self.gamma, X)
-        return {"kernel": kernel, "gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        settings: dict[str, Any] = {"learner": learner or self._learner, "seed": self._seed(), "kernel": kernel, "vectors": self._count()}
+        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
+        for name, setting in self._names().items():
+            value = getattr(self, name, None)
+            if value is not defaults.get(name) and not np.array_equal(value, defaults.get(name)):
+                settings[setting] = value
+        return request(settings | more | (getattr(self, "options", None) or {}))
 
-    def _budget(self, learner: str, rows: int) -> dict[str, Any]:
-        """How many vectors, and how they are found."""
-        n_vectors, method = getattr(self, "n_vectors", None), getattr(self, "method", "auto")
+    def _names(self) -> dict[str, str]:
+        """The parameters that are settings of a request, and the names of those settings."""
+        common = {name: name for name in ("gamma", "degree", "coef0", "method")}
+        return common | self._settings
+
+    def _count(self) -> int | None:
+        """How many vectors."""
+        n_vectors = getattr(self, "n_vectors", None)
         if n_vectors is None:
-            return {}
+            return None
         if isinstance(n_vectors, bool) or not isinstance(n_vectors, (int, np.integer)):
             raise TypeError(f"n_vectors must be an integer or None, not {n_vectors!r}")
         if n_vectors < 1:
             raise ValueError(f"n_vectors is {n_vectors}, but must be at least 1, or None for the full machine")
-        vectors = {"vectors": min(int(n_vectors), rows)}
-        if method == "auto":
-            return vectors if self._is_direct() else {**vectors, "method": "greedy-basis"}
-        return {**vectors, "method": method}
+        return int(n_vectors)
 
-    def _is_direct(self) -> bool:
-        """True when the vectors are found with the machine, by methods that have no tolerance and no cache."""
-        method = getattr(self, "method", "auto")
-        if getattr(self, "n_vectors", None) is None or method in BASES:
-            return False
-        # New vectors have no kernel values where those are given.
-        return method != "auto" or (_core.has_direct(self._learner) and not self._values_are_given())
+    def _spelling(self) -> dict[str, str]:
+        """The parameters by the names of their settings, for messages."""
+        return {"vectors": "n_vectors"} | {setting: name for name, setting in self._names().items()}
 
     def _seed(self) -> int:
         state = getattr(self, "random_state", 0)
@@ -109,10 +100,10 @@ class KernelMachine(BaseEstimator):
             raise ValueError("all sample weights are 0; at least one row must count")
         return weights
 
-    def _learn(self, flags, X, *, codes=None, values=None, weights=None):
-        """The machines of all sizes on the way, the largest last, and their figures."""
-        arguments = (flags, rows_of(X), codes, values, weights, self._threads())
-        machine, smaller, figures = watched(_core.train, *arguments, verbose=self._verbose())
+    def _learn(self, request, X, *, labels=None, codes=None, values=None, weights=None):
+        """The machines of all sizes on the size path, the largest last, and their metrics."""
+        arguments = (request, rows_of(X), labels, codes, values, weights, self._threads())
+        machine, smaller, figures = watched(_core.train, *arguments, verbose=self._verbose(), names=self._spelling())
         return [*smaller, machine], json.loads(figures)
 
     def _keep(self, machines: list[_core.Machine], figures: list[dict[str, Any]] | None = None):
@@ -189,6 +180,11 @@ class KernelMachine(BaseEstimator):
     def intercept_(self):
         """The offset of each output."""
         return self._fitted().offsets()
+
+    @property
+    def gamma_(self):
+        """The width of the kernel; None for kernels that have none."""
+        return self._about()["gamma"]
 
     @property
     def n_vectors_(self):

@@ -8,11 +8,11 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, rows_of, width
+from ._arrays import ACCEPTED, rows_of
 from ._base import KernelMachine
 from ._docs import described
-from ._flags import in_python, watched
 from ._path import Path
+from ._request import watched
 
 
 @described()
@@ -97,7 +97,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
             The fitted estimator.
         """
         X, _ = self._begin(X)
-        found = watched(_core.basis, self._flags(X), rows_of(X), self._threads(), verbose=self._verbose())
+        found = watched(_core.basis, self._request(), rows_of(X), self._threads(), verbose=self._verbose(), names=self._spelling())
         machine, self.chosen_, figures = found
         self._keep([machine])
         # The other vectors have no part in the first coordinates.
@@ -123,24 +123,12 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
             raise ValueError("partial_fit compares rows with vectors it has seen; it needs a kernel by name")
         earlier = getattr(self, "machine_", None)
         X = validate_data(self, X, reset=earlier is None, **ACCEPTED)
-        if earlier is None:
-            self.gamma_ = width(self.gamma, X)
-        flags = self._flags(X) if earlier is None else self._flags_of(self.gamma_, X)
+        asked = self._request() if earlier is None else self._request(gamma=self.gamma_)
         vectors = None if earlier is None else earlier.vectors()
-        try:
-            machine = _core.online_basis(flags, rows_of(X), self.max_error or 1e-3, vectors, self._threads())
-        except ValueError as error:
-            raise ValueError(in_python(str(error))) from None
+        arguments = (asked, rows_of(X), self.max_error or 1e-3, vectors, self._threads())
+        machine = watched(_core.online_basis, *arguments, verbose=0, names=self._spelling())
         self.chosen_ = []
         return self._keep([machine])
-
-    def _flags_of(self, gamma, X):
-        """The flags with the width of the first block."""
-        kept, self.gamma = self.gamma, gamma
-        try:
-            return self._flags(X)
-        finally:
-            self.gamma = kept
 
     def transform(self, X):
         """The coordinates of each row.

@@ -19,10 +19,10 @@ from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of
 from ._base import KernelMachine
 from ._convert import Converted, convert
-from ._flags import flags, watched
 from ._folded import SmallPipeline
 from ._labels import Labels
 from ._path import Path
+from ._request import request, watched
 
 
 def compress(
@@ -97,18 +97,19 @@ def compress(
     >>> bool(small.agreement_ > 0.97)
     True
     """
-    how: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
-    how |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state)}
-    how |= options or {}
-    work = _Work(flags(how), effective_n_jobs(n_jobs), verbose)
+    asked: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
+    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state)}
+    # Methods by name have every size for little; auto would try several strategies at each.
+    asked |= {"path": method != "auto"} | (options or {})
+    work = _Work(asked, effective_n_jobs(n_jobs), verbose)
     return work.smaller(model, X, y)
 
 
 class _Work:
     """What is asked for, to be done with a model or a model inside another."""
 
-    def __init__(self, flags: list[str], threads: int, verbose: int) -> None:
-        self.flags, self.threads, self.verbose = flags, threads, verbose
+    def __init__(self, asked: dict[str, Any], threads: int, verbose: int) -> None:
+        self.asked, self.threads, self.verbose = asked, threads, verbose
 
     def smaller(self, model: Any, X: Any, y: Any) -> Any:
         if isinstance(model, Pipeline):
@@ -135,9 +136,10 @@ class _Work:
         if found.note:
             warnings.warn(found.note, UserWarning, stacklevel=5)
         # Decisions of pairs need a machine that has them.
-        pairs = found.params.get("decision_function_shape") == "ovo" and not any(flag.startswith("--layout") for flag in self.flags)
-        arguments = (self.flags + ["--layout=pairs"] * pairs, found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
-        machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose)
+        pairs = found.params.get("decision_function_shape") == "ovo" and "layout" not in self.asked
+        asked = self.asked | ({"layout": "pairs"} if pairs else {})
+        arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
+        machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
         return _estimator(found, machine, path, json.loads(told))
 
     def rows(self, found: Converted, about: dict[str, Any], X: Any) -> Any:

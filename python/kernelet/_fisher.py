@@ -15,8 +15,8 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
 
     Parameters
     ----------
-    alpha : float, default=1e-3
-        Penalty; ``--lambda`` of the command line.
+    alpha : float or None, default=None
+        Penalty; None is 1e-3 for a full machine or a basis, and the best in cross-validation where vectors and machine are found together.
     {kernel}
     {budget}
     penalty : {'weight', 'coefficients', 'none'} or None, default=None
@@ -49,7 +49,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self,
         n_vectors=100,
         *,
-        alpha=1e-3,
+        alpha=None,
         kernel="gaussian",
         gamma="scale",
         degree=3,
@@ -78,10 +78,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _settings(self):
-        settings = {"penalty": "penalty", "bias": "bias"}
-        return settings if self.penalty == "none" else {"alpha": "lambda", **settings}
+    _settings = {"alpha": "lambda", "penalty": "penalty", "bias": "bias"}
 
     def fit(self, X, y, sample_weight=None):
         """Trains the machine.

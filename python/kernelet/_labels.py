@@ -10,7 +10,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
-from ._flags import flags
 
 
 class Labels(KernelMachine):
@@ -25,12 +24,13 @@ class Labels(KernelMachine):
             raise ValueError(f"{type(self).__name__} needs at least 2 classes; the number of classes is {len(self.classes_)}: one class")
         return codes.astype(np.uint32)
 
-    def _class_weight_flags(self, codes) -> dict[str, str]:
-        """The weights of the classes under the numbers that the library knows the classes by."""
-        if getattr(self, "class_weight", None) is None:
-            return {}
-        weights = compute_class_weight(self.class_weight, classes=self.classes_, y=self.classes_[codes])
-        return {"class-weight": ",".join(f"{code}={float(weight)!r}" for code, weight in enumerate(weights))}
+    def _class_weights(self, labels: list[str], codes) -> dict[str, Any]:
+        """The weights of the classes by their labels."""
+        given = getattr(self, "class_weight", None)
+        if given is None or (isinstance(given, str) and given == "balanced"):
+            return {"class-weight": given}
+        weights = compute_class_weight(given, classes=self.classes_, y=self.classes_[codes])
+        return {"class-weight": {text: float(weight) for text, weight in zip(labels, weights, strict=True)}}
 
     def _fit_classes(self, X, y, sample_weight):
         X, y = self._begin(X, y)
@@ -40,9 +40,9 @@ class Labels(KernelMachine):
             # Classes whose rows do not count are not there.
             counting = weights > 0
             X, codes, weights = X[counting], self._class_codes(self.classes_[codes[counting]]), weights[counting]
-        machines, figures = self._learn(self._flags(X) + flags(self._class_weight_flags(codes)), X, codes=codes, weights=weights)
         labels = [label(c) for c in self.classes_.tolist()]
-        return self._keep([machine.relabelled(labels) for machine in machines], figures)
+        asked = self._request(**self._class_weights(labels, codes))
+        return self._keep(*self._learn(asked, X, labels=labels, codes=codes, weights=weights))
 
     def predict(self, X):
         """The class of each row.

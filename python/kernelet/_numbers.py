@@ -19,7 +19,7 @@ class Numbers(KernelMachine):
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = np.ascontiguousarray(y.reshape(len(y), -1))
-        return self._keep(*self._learn(self._flags(X), X, values=values, weights=self._weights(sample_weight, X)))
+        return self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
 
     def predict(self, X):
         """The predicted number of each row.

@@ -74,9 +74,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _settings(self):
-        return {"nu": "nu"} if self._is_direct() else {"nu": "nu", "tol": "tolerance", "cache_size": "cache"}
+    _settings = {"nu": "nu", "tol": "tolerance", "cache_size": "cache"}
 
     def fit(self, X, y=None, sample_weight=None):
         """Trains the machine.
@@ -96,7 +94,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
             The fitted estimator.
         """
         X, _ = self._begin(X)
-        return self._keep(*self._learn(self._flags(X), X, weights=self._weights(sample_weight, X)))
+        return self._keep(*self._learn(self._request(), X, weights=self._weights(sample_weight, X)))
 
     def decision_function(self, X):
         """Above 0 for rows that are like the training rows.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import subprocess
 import tempfile
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .__main__ import program
 
 
 class Path:
@@ -85,8 +87,9 @@ class Path:
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "small.model"
             self._machine.save(model, "kernelet")
-            if _core.program(["kernelet", "report", str(model), "-o", os.fspath(path), "--quiet"]) != 0:
-                raise OSError(f"the report {os.fspath(path)} could not be written; the reason stands on standard error")
+            done = subprocess.run([program(), "report", str(model), "-o", os.fspath(path), "--quiet"], check=False, capture_output=True, text=True)
+            if done.returncode != 0:
+                raise OSError(f"the report {os.fspath(path)} could not be written: {done.stderr.strip()}")
 
     def __getstate__(self) -> dict[str, Any]:
         # The machines of all sizes would be several times the one that is kept.

@@ -7,7 +7,6 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from ._base import KernelMachine
 from ._docs import described
-from ._flags import flags
 
 
 @described()
@@ -86,7 +85,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         X, _ = self._begin(X, ensure_min_samples=2)
         part = isinstance(self.n_components, (float, np.floating)) and self.n_components < 1
         how_many = {"explained" if part else "components": self.n_components, "whiten": self.whiten}
-        return self._keep(*self._learn(self._flags(X) + flags(how_many), X))
+        return self._keep(*self._learn(self._request(**how_many), X))
 
     def transform(self, X):
         """The components of each row.

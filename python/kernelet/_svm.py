@@ -93,10 +93,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _settings(self):
-        settings = {"C": "c", "multiclass": "multiclass", "loss": "loss"}
-        return settings if self._is_direct() else {**settings, "tol": "tolerance", "cache_size": "cache"}
+    _settings = {"C": "c", "multiclass": "multiclass", "loss": "loss", "tol": "tolerance", "cache_size": "cache"}
 
     def fit(self, X, y, sample_weight=None):
         """Trains the machine.
@@ -187,10 +184,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    @property
-    def _settings(self):
-        settings = {"C": "c", "epsilon": "epsilon"}
-        return settings if self._is_direct() else {**settings, "tol": "tolerance", "cache_size": "cache"}
+    _settings = {"C": "c", "epsilon": "epsilon", "tol": "tolerance", "cache_size": "cache"}
 
     def fit(self, X, y, sample_weight=None):
         """Trains the machine.

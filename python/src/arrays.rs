@@ -85,7 +85,8 @@ pub fn target(codes: Option<PyReadonlyArray1<u32>>, values: Option<PyReadonlyArr
             return Err(PyValueError::new_err("there is a class that the machine does not know"));
         }
         let labels = labels.unwrap_or_else(|| (0..=most).map(|code| Label::new(code.to_string())).collect());
-        return Ok(Target::Classes(Classes::new(labels, &codes)));
+        // The order of the labels is the caller's.
+        return Ok(Target::Classes(Classes { labels, codes }));
     }
     Ok(values.map(|values| matrix(&values)).transpose()?.map_or(Target::None, Target::Values))
 }

@@ -1,22 +1,19 @@
-//! The binding of the Python package: arrays in, machines out. What estimators are is said in Python; what learners are, in the library;
-//! which flags make which learner, by the program.
+//! The binding of the Python package: arrays and requests in, machines out. Estimators are written in Python, requests are read by the library.
 mod arrays;
 mod compress;
 mod machine;
 mod path;
 mod work;
 
-use std::ffi::OsString;
-
 use kernelet::{
-    basis::{EmpiricalPoints, OnlineBasis},
-    data::{Dataset, Points},
-    kernel::{Kernel, Linear},
-    linalg::Matrix,
-    machine::{Coefficients, Decision, DenseRows, Expansion, Machine, Metadata},
+    basis::OnlineBasis,
+    data::{Dataset, Label, Points},
+    machine::DenseRows,
+    request::{Given, Train},
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::{exceptions::PyValueError, prelude::*};
+use serde_json::json;
 
 use arrays::Rows;
 use machine::PyMachine;
@@ -31,73 +28,70 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train, module)?)?;
     module.add_function(wrap_pyfunction!(basis, module)?)?;
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;
-    module.add_function(wrap_pyfunction!(has_direct, module)?)?;
-    module.add_function(wrap_pyfunction!(all_finite, module)?)?;
-    module.add_function(wrap_pyfunction!(program, module)?)
+    module.add_function(wrap_pyfunction!(all_finite, module)?)
 }
 
-/// Trains the learner that flags of `kernelet train` describe; gives the machine, the smaller ones on the way, and as JSON text the figures of all.
+/// Trains as a request in JSON asks for; gives the machine, the smaller ones of the size path, and as JSON text the metrics of all.
 #[pyfunction]
-#[pyo3(signature = (flags, rows, codes=None, values=None, weights=None, threads=1, report=None))]
+#[pyo3(signature = (request, rows, labels=None, codes=None, values=None, weights=None, threads=1, report=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 fn train(
     py: Python,
-    flags: Vec<String>,
+    request: &str,
     rows: Rows,
+    labels: Option<Vec<String>>,
     codes: Option<PyReadonlyArray1<u32>>,
     values: Option<PyReadonlyArray2<f64>>,
     weights: Option<Vec<f64>>,
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(PyMachine, Vec<PyMachine>, String)> {
-    let target = arrays::target(codes, values, None)?;
-    let (learner, told) = kernelet_cli::learner(&flags).map_err(wrong_flags)?;
-    let data = Dataset { weights, ..Dataset::new(rows.to_points()?, target) };
-    let learned = work::interruptible(py, threads, report, move |watch| {
-        let fits = if told { learner.learn_path(&data, watch)? } else { vec![learner.learn(&data, watch)?] };
-        let figures = path::figures_of_training(&fits, &data, watch)?;
-        Ok((fits, figures))
+    let request = Train::from_json(request).map_err(work::refused)?;
+    let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
+    let data = Dataset { weights, ..Dataset::new(rows.to_points()?, arrays::target(codes, values, labels)?) };
+    let done = work::interruptible(py, threads, report, move |watch| {
+        let trained = request.run(&data, &Given::default(), watch)?;
+        let metrics = if trained.smaller.is_empty() { vec![] } else { trained.metrics(&data, watch)? };
+        Ok((trained, metrics))
     })?;
-    let (fits, figures) = learned.map_err(work::refused)?;
-    let mut machines: Vec<PyMachine> = fits.into_iter().map(PyMachine::of_fit).collect();
-    let last = machines.pop().ok_or_else(|| PyValueError::new_err("nothing was learned"))?;
-    Ok((last, machines, figures))
+    let (trained, metrics) = done.map_err(work::refused)?;
+    let one = || json!([{ "vectors": trained.machine().vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
+    let metrics = if metrics.is_empty() { one() } else { json!(metrics) };
+    let notes = trained.notes;
+    let smaller = trained.smaller.into_iter().map(|fit| PyMachine::of_fit(fit, &[])).collect();
+    Ok((PyMachine::of_fit(trained.fit, &notes), smaller, metrics.to_string()))
 }
 
-/// A basis for Python: the machine of coordinates, the rows chosen, and as JSON text the figures of every size.
-type Chosen = (PyMachine, Vec<usize>, String);
-
-/// Chooses a basis; the machine's outputs are the coordinates of a row in its frame. Also gives which rows were chosen, where they are rows, and how far
-/// the rows are from the span of the first vectors.
+/// Chooses a basis; the machine's outputs are the coordinates of a row in its frame. Also gives which rows were chosen, where they are rows, and as
+/// JSON text how far the rows are from the span of the first vectors.
 #[pyfunction]
-#[pyo3(signature = (flags, rows, threads=1, report=None))]
-fn basis(py: Python, flags: Vec<String>, rows: Rows, threads: usize, report: Option<Py<PyAny>>) -> PyResult<Chosen> {
-    let (kernel, method, budget) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
+#[pyo3(signature = (request, rows, threads=1, report=None))]
+fn basis(py: Python, request: &str, rows: Rows, threads: usize, report: Option<Py<PyAny>>) -> PyResult<(PyMachine, Vec<usize>, String)> {
+    let request = Train::from_json(request).map_err(work::refused)?;
     let points = rows.to_points()?;
-    let chosen = work::interruptible(py, threads, report, move |watch| match kernel {
-        // Values between vectors are not in rows of kernel values; points with the linear kernel have them.
-        Kernel::Precomputed(_) => {
-            let empirical = EmpiricalPoints::of(&points)?;
-            let basis = method.choose(&Kernel::Linear(Linear {}), &empirical.points, &budget, watch)?;
-            Ok((empirical.back(&coordinates(&basis.frame))?, path::figures_of_basis(&basis, method.grows()), basis.chosen))
-        }
-        _ => {
-            let basis = method.choose(&kernel, &points, &budget, watch)?;
-            Ok((coordinates(&basis.frame), path::figures_of_basis(&basis, method.grows()), basis.chosen))
-        }
-    })?;
-    let (machine, figures, chosen) = chosen.map_err(work::refused)?;
-    Ok((PyMachine::new(machine), chosen, figures))
+    let done = work::interruptible(py, threads, report, move |watch| request.span(&points, watch))?;
+    let spanned = done.map_err(work::refused)?;
+    let metrics = path::metrics_of_basis(&spanned.basis, spanned.grows);
+    Ok((PyMachine::new(spanned.machine), spanned.basis.chosen, metrics))
 }
 
 /// Adds a block of rows to the basis of `vectors`, where there is one: rows at least `epsilon` away from the span join.
 #[pyfunction]
-#[pyo3(signature = (flags, rows, epsilon, vectors=None, threads=1))]
-fn online_basis(py: Python, flags: Vec<String>, rows: Rows, epsilon: f64, vectors: Option<Rows>, threads: usize) -> PyResult<PyMachine> {
-    let (kernel, ..) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
+#[pyo3(signature = (request, rows, epsilon, vectors=None, threads=1, report=None))]
+fn online_basis(
+    py: Python,
+    request: &str,
+    rows: Rows,
+    epsilon: f64,
+    vectors: Option<Rows>,
+    threads: usize,
+    report: Option<Py<PyAny>>,
+) -> PyResult<PyMachine> {
+    let request = Train::from_json(request).map_err(work::refused)?;
     let blocks: Vec<Points> = vectors.into_iter().chain([rows]).map(|rows| rows.to_points()).collect::<PyResult<_>>()?;
-    let grown = work::interruptible(py, threads, None, move |_| -> kernelet::Result<_> {
-        let mut basis = OnlineBasis::new(&kernel, epsilon)?;
+    let grown = work::interruptible(py, threads, report, move |_| -> kernelet::Result<_> {
+        let last = blocks.last().ok_or_else(|| kernelet::Error::data("there are no rows"))?;
+        let mut basis = OnlineBasis::new(&request.kernel.for_rows(last)?, epsilon)?;
         for block in &blocks {
             basis.push_block(block)?;
         }
@@ -105,25 +99,8 @@ fn online_basis(py: Python, flags: Vec<String>, rows: Rows, epsilon: f64, vector
     })?;
     let frame = grown.map_err(work::refused)?;
     frame
-        .map(|frame| PyMachine::new(coordinates(&frame)))
+        .map(|frame| PyMachine::new(frame.coordinates_machine()))
         .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
-}
-
-/// The coordinates in a frame as a machine: c(x) = L^-1 k_z(x).
-fn coordinates(frame: &kernelet::basis::Frame) -> Machine {
-    let m = frame.len();
-    let identity = Matrix::from_fn(m, m, |i, j| if i == j { 1.0 } else { 0.0 });
-    let coefficients = Coefficients::Dense(frame.coefficients(&identity));
-    let expansion = Expansion { kernel: frame.kernel().clone(), vectors: frame.vectors().clone(), coefficients };
-    let metadata = Metadata { learner: Some("basis".into()), ..Metadata::default() };
-    let decision = Decision::Features;
-    Machine { expansion, offsets: vec![0.0; m], decision, scale: None, names: None, calibration: None, metadata }
-}
-
-/// True for learners that find few vectors together with the machine when they are only told how many.
-#[pyfunction]
-fn has_direct(learner: &str) -> bool {
-    kernelet_cli::has_direct(learner)
 }
 
 /// True when no number is NaN or infinite.
@@ -140,14 +117,4 @@ fn all_finite(py: Python, rows: Rows) -> PyResult<bool> {
         (Rows::Sparse(_, _, values, _), None) => Ok(finite(DenseRows::F64(values.as_slice()?))),
         _ => Ok(false),
     }
-}
-
-/// Runs the program `kernelet` with its arguments, its name first; gives the exit status.
-#[pyfunction]
-fn program(py: Python, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| kernelet_cli::run(arguments))
-}
-
-fn wrong_flags(sentence: String) -> PyErr {
-    PyValueError::new_err(sentence)
 }

@@ -49,8 +49,9 @@ impl PyMachine {
     }
 
     /// A machine and how it came about.
-    pub fn of_fit(fit: Fit) -> Self {
+    pub fn of_fit(fit: Fit, notes: &[String]) -> Self {
         let report = json!({
+            "notes": notes,
             "objective": fit.report.objective,
             "iterations": fit.report.iterations,
             "status": fit.report.status.name(),

@@ -1,13 +1,5 @@
 //! Machines of several sizes, and figures about them as JSON text: a list of objects, smallest size first.
-use kernelet::{
-    basis::Basis,
-    compress::Path,
-    data::{Dataset, Target},
-    learn::Fit,
-    linalg::dot,
-    machine::{Decision, Machine},
-    watch::Watch,
-};
+use kernelet::{basis::Basis, compress::Path, linalg::dot, machine::Machine};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use serde_json::{Value, json};
 
@@ -33,22 +25,8 @@ impl PyPath {
     }
 }
 
-/// Vectors, objective and, where there are several sizes, the error on the rows.
-pub fn figures_of_training(fits: &[Fit], data: &Dataset, watch: &Watch) -> kernelet::Result<String> {
-    let several = fits.len() > 1 && data.target != Target::None;
-    let error = |fit: &Fit| match several && !watch.cancelled() && !matches!(fit.machine.decision, Decision::Features | Decision::Novelty) {
-        true => fit.machine.score(data).map(|scores| Some(scores.loss())),
-        false => Ok(None),
-    };
-    let figures = |fit: &Fit| -> kernelet::Result<Value> {
-        Ok(json!({ "vectors": fit.machine.vectors(), "objective": fit.report.objective, "train_error": error(fit)? }))
-    };
-    let all: kernelet::Result<Vec<Value>> = fits.iter().map(figures).collect();
-    Ok(Value::from(all?).to_string())
-}
-
 /// Vectors, and the largest and the mean squared distance of the rows from their span; for a basis that does not grow one by one only the last.
-pub fn figures_of_basis(basis: &Basis, grows: bool) -> String {
+pub fn metrics_of_basis(basis: &Basis, grows: bool) -> String {
     let (n, most) = (basis.errors.len(), basis.frame.len());
     let mut errors = basis.errors.clone();
     let mut figures = vec![];

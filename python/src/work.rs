@@ -114,6 +114,7 @@ pub fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
 pub fn refused(error: Error) -> PyErr {
     match error {
         Error::Io { .. } => PyOSError::new_err(error.to_string()),
-        _ => PyValueError::new_err(error.to_string()),
+        // Names of settings stay marked, for the names of parameters to take their place.
+        _ => PyValueError::new_err(error.spelled(|name| format!("`{name}`"))),
     }
 }

@@ -86,7 +86,7 @@ def test_progress_is_told_on_standard_error(capsys):
 
 
 def test_the_program_runs_as_a_module(tmp_path):
-    run = [sys.executable, "-m", "kernelet._program"]
+    run = [sys.executable, "-m", "kernelet"]
     done = subprocess.run([*run, "--version"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0 and done.stdout.startswith("kernelet ")
     wrong = subprocess.run([*run, "train", str(tmp_path / "none.csv"), "-o", str(tmp_path / "m")], capture_output=True, text=True, timeout=60)

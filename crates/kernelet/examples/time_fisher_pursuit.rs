@@ -5,6 +5,7 @@
 use std::{error::Error, time::Instant};
 
 use kernelet::{
+    Named,
     basis::{BasisBudget, Deflation, FisherCriterion, FisherPursuit},
     data::clouds,
     kernel::Kernel,

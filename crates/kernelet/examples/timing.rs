@@ -16,6 +16,7 @@ use std::{
 };
 
 use kernelet::{
+    Named,
     data::{
         Dataset,
         read::{Format, Reading, Wanted, read, read_bytes},

@@ -1,7 +1,7 @@
 //! Fisher's discriminant against its definition: scatter matrices summed row by row, linear systems solved by elimination.
 #![allow(clippy::unwrap_used, clippy::panic)]
 use kernelet::{
-    Error,
+    Error, Named,
     data::{Classes, Dataset, Generator, Label, Points, Target, waveform3},
     kernel::{Kernel, Precomputed, block},
     learn::{ClassWeights, Fisher, Learner, Penalty, Threshold},

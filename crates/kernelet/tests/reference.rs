@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 
 use kernelet::{
+    Named,
     data::{Classes, Csr, Dataset, Generator, Label, Points, Target, digits_split},
     kernel::{Kernel, Precomputed, block},
     learn::{ClassWeights, Fit, Learner, Multiclass, Ridge, Svc},

@@ -205,9 +205,9 @@ mod tests {
         let nan = Line { values: &[f64::NAN, 2.0], positive: &[true, false], weights: &[1.0; 2] };
         let equal = Line { values: &[2.0; 3], positive: &[true, false, true], weights: &[1.0; 3] };
         for rule in Threshold::all() {
-            assert_eq!(rule.name(), name);
+            assert_eq!(Threshold::named(rule.name()), Some(rule));
             assert!(rule.find(one).is_err() && rule.find(nan).is_err());
-            assert!(rule.find(equal).unwrap().is_finite(), "{name}");
+            assert!(rule.find(equal).unwrap().is_finite(), "{}", rule.name());
         }
         // The positive rows weigh more: the cut lies below all.
         assert!(Threshold::LeastError.find(equal).unwrap() < 2.0);

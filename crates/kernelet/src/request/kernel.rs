@@ -110,7 +110,7 @@ impl KernelChoice {
     }
 
     /// The kernel with its width for these rows, already scaled.
-    pub(super) fn for_rows(&self, points: &Points) -> Result<Kernel> {
+    pub fn for_rows(&self, points: &Points) -> Result<Kernel> {
         let kernel = self.kernel()?;
         if kernel.gamma().is_none() {
             return Ok(kernel);

@@ -6,7 +6,7 @@ use super::{
     pursuit::{FisherPursuit, Stage},
 };
 use crate::{
-    Error,
+    Error, Named,
     basis::{BasisBudget, BasisMethod},
     data::{Classes, Dataset, Points, Target, banana, waveform3},
     kernel::{

@@ -176,6 +176,7 @@ mod tests {
     };
     use super::*;
     use crate::{
+        compress::{Finish, Refit},
         data::{Target, banana},
         kernel::Kernel,
         learn::{Learner, Svc},
@@ -191,11 +192,14 @@ mod tests {
             labels: false,
             fits_training_rows: false,
             keep_pairs: false,
+            chosen: false,
+            trains: true,
             c: 10.0,
             vectors: 20,
             seed: 0,
         };
-        let strategies = strategies_for(machine, known, effort);
+        let refit = if data.is_some() { Refit::Outputs } else { Refit::None };
+        let strategies = strategies_for(machine, known, &Finish { refit, ..Finish::default() }, effort);
         let task = Task { machine, data, candidates: None };
         Compression { task, strategies: &strategies, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
     }

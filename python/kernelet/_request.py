@@ -1,0 +1,60 @@
+"""Parameters as requests of the library, and its messages in terms of parameters."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any
+
+import numpy as np
+
+
+def request(settings: dict[str, Any]) -> str:
+    """The settings that are given, as the library reads them."""
+    return json.dumps({name: _plain(name, value) for name, value in settings.items() if value is not None and value is not False})
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (bool, int, float, str, dict, list)):
+        raise TypeError(f"{name.replace('-', '_')} must be a number, a text or a bool, not {value!r}")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ValueError(f"{name.replace('-', '_')} is {value}, but must be a finite number")
+    return value
+
+
+def spelled(sentence: str, names: dict[str, str]) -> str:
+    """A message with settings by the names of parameters."""
+    return re.sub("`([a-z0-9-]+)`", lambda match: names.get(match[1], match[1].replace("-", "_")), sentence)
+
+
+class Progress:
+    """Progress on standard error, one line that is written over."""
+
+    def __init__(self) -> None:
+        self.shown = False
+
+    def __call__(self, stage: str, done: int, total: int | None, figure: float | None) -> None:
+        text = f"{stage} {done}" + (f" of {total}" if total else "") + (f", {figure:.6g}" if figure is not None else "")
+        sys.stderr.write(f"\r\x1b[K{text}")
+        sys.stderr.flush()
+        self.shown = True
+
+    def end(self) -> None:
+        """Ends the line, where one was written."""
+        if self.shown:
+            sys.stderr.write("\n")
+
+
+def watched(work: Any, *arguments: Any, verbose: Any, names: dict[str, str] | None = None) -> Any:
+    """Calls the library with a report of progress last; settings in its messages become parameters."""
+    report = Progress() if verbose else None
+    try:
+        return work(*arguments, report)
+    except ValueError as error:
+        raise ValueError(spelled(str(error), names or {})) from None
+    finally:
+        if report:
+            report.end()
