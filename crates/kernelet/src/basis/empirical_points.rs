@@ -15,10 +15,10 @@ use crate::{
     machine::{Expansion, Machine},
 };
 
-/// Pivots nearer than this part of the largest k(x, x) to the span of the others are left out.
+/// Pivots nearer than this fraction of the largest k(x, x) to the span of the others are left out.
 const NEAR: f64 = 1e-13;
 
-/// How far K may be from symmetric and from `F F'`, as a part of its largest diagonal entry: matrices are often stored in single precision.
+/// How far K may be from symmetric and from `F F'`, as a fraction of its largest diagonal entry: matrices are often stored in single precision.
 const ASYMMETRY: f64 = 1e-5;
 
 /// The training rows as points of the empirical kernel map, and which row each point is.

@@ -235,7 +235,7 @@ impl Workspace {
 }
 
 impl Tile {
-    /// Fills in values, and slopes where the values do not tell them.
+    /// Fills in values, and slopes where they do not follow from the values.
     fn look(&mut self, field: &Field, z: &Points, single: bool) {
         let (moving, fixed, columns) = (self.moving.clone(), self.fixed.clone(), &field.columns);
         self.values.resize(moving.len() * fixed.len(), 0.0);

@@ -1,7 +1,7 @@
 //! The basis that all sparse methods share.
 //!
 //! For vectors z_1..m with kernel matrix `K^z = L L'`, the rows of `L^-1` applied to Phi(z_1), .., Phi(z_m) are an orthonormal basis of
-//! their span, and `c(x) = L^-1 k_z(x)` are the coordinates of Phi(x) in it. The papers write the same object in five ways:
+//! their span, and `c(x) = L^-1 k_z(x)` are the coordinates of Phi(x) in it. The papers write the same object in five forms:
 //! coefficients `(K^z)^-1 K^zx alpha` [Schoelkopf1998 (17)], grown row by row [Weston2004 (7)], coordinates of the projection
 //! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)].
 use rayon::prelude::*;
@@ -17,10 +17,10 @@ use crate::{
     machine::{Coefficients, Decision, Expansion, Machine, Metadata},
 };
 
-/// Vectors whose gap is below this part of k(z, z) count as lying in the span.
+/// Vectors whose gap is below this fraction of k(z, z) count as lying in the span.
 pub const DEPENDENT: f64 = 1e-12;
 
-/// What is usually added to the diagonal of K^z, as a part of its largest entry, so that vectors may come near one another or meet.
+/// What is usually added to the diagonal of K^z, as a fraction of its largest entry, so that vectors may come near one another or meet.
 pub const JITTER: f64 = 1e-10;
 
 /// An orthonormal basis of span{Phi(z_1), .., Phi(z_m)}.

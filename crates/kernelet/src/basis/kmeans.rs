@@ -17,7 +17,7 @@ use crate::{
 /// Rows of one unit of work.
 const CHUNK: usize = 512;
 
-/// Dense centres are made; more numbers than this are refused.
+/// Dense centres are made; more numbers than this are rejected.
 const LARGEST: usize = 1 << 30;
 
 /// k-means centres.

@@ -1,6 +1,6 @@
 //! Bases chosen before training: which vectors span the room a machine may live in.
 //!
-//! A [`BasisMethod`] looks at points, and few methods at their target too. What it gives is a [`Basis`]: vectors, and where they were found on the way, the coordinates of
+//! A [`BasisMethod`] looks at points, and few methods at their target too. What it gives is a [`Basis`]: vectors, and where they were computed anyway, the coordinates of
 //! all points in their frame.
 use super::{Frame, check_definite};
 use crate::{

@@ -57,7 +57,7 @@ impl OnlineBasis {
         self.seen
     }
 
-    /// Looks at a block of points, in order; returns how many joined. A block that is refused leaves the basis as it was.
+    /// Looks at a block of points, in order; returns how many joined. A block that is rejected leaves the basis as it was.
     pub fn push_block(&mut self, points: &Points) -> Result<usize> {
         if points.is_empty() {
             return Ok(0);

@@ -50,10 +50,10 @@ impl Named for Baseline {
     ];
 }
 
-/// A small support vector machine in one of these ways.
+/// A small support vector machine by one of these methods.
 #[derive(Clone, Debug)]
 pub struct BaselineLearner {
-    /// Which way.
+    /// Which method.
     pub baseline: Baseline,
     /// The machine that is made small: its kernel, C and classes.
     pub svc: Svc,
@@ -125,7 +125,7 @@ impl BaselineLearner {
         on_basis.learn(data, watch)
     }
 
-    /// The machine without what a relevance vector machine alone can tell: its probabilities.
+    /// The machine without what a relevance vector machine alone has: its probabilities.
     fn as_svc(&self, fit: Fit) -> Fit {
         let metadata =
             Metadata { learner: Some(self.svc.name().into()), c: Some(self.svc.c), rows: fit.machine.metadata.rows, ..Metadata::default() };

@@ -24,13 +24,13 @@ use crate::{
     watch::Watch,
 };
 
-/// Of the squares of the outputs, the part that the penalty of a teacher's own weights comes to.
+/// Of the squares of the outputs, the fraction that the penalty of a teacher's own weights comes to.
 const PENALTY: f64 = 1e-5;
 
 /// A small machine from the outputs of a large one.
 #[derive(Clone, Debug)]
 pub struct Distil {
-    /// The cost of an error of machines that tell classes apart.
+    /// The cost of an error of classifiers.
     pub c: f64,
     /// How vectors are searched for.
     pub search: Search,

@@ -1,7 +1,8 @@
-//! How does a machine become small?
+//! How does a machine become small, and how small may it be?
 //!
-//! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size on the way. Methods are
-//! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones.
+//! A [`Sparsifier`] looks at a [`Task`], keeps within a [`Budget`] and gives a [`Path`]: machines of every size up to it. Methods are
+//! plain structs of parameters, one file each; [`select`] takes vectors from given points, [`construct`] makes new ones, [`Distil`] trains
+//! them. [`Compression`] tries several strategies, searches the size that meets [`Goals`] and keeps the best; [`Auto`] chooses the strategies.
 mod baseline;
 mod budget;
 mod comparison;

@@ -1,7 +1,7 @@
 //! The offsets of a small machine, found anew: for each output the one with the fewest errors on rows with classes.
 //!
 //! A machine with fewer vectors has outputs that are shifted a little, and the offset it kept may no longer cut them best. Each output is
-//! cut by itself, on the rows that it tells apart; where several outputs decide together, fewer errors of each need not be fewer errors of
+//! cut by itself, on the rows that it separates; where several outputs decide together, fewer errors of each need not be fewer errors of
 //! all. Cost: one prediction and n log n for each output.
 use super::{Task, refit::known_classes};
 use crate::{

@@ -1,6 +1,7 @@
-//! How do data become a full machine?
+//! How do rows become a machine, full or with a budget of vectors?
 //!
-//! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share.
+//! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share. [`direct`] searches for a budget of vectors together with the
+//! learner, and [`OnBasis`] trains one on vectors that were chosen before.
 mod calibrate;
 mod codes;
 pub mod direct;
@@ -79,7 +80,7 @@ pub trait Learner: Send + Sync {
     fn warm_starts(&self) -> bool {
         false
     }
-    /// The machine of every size on the way, smallest first, by learners whose vectors grow in number; by others the one machine.
+    /// The machine of every size of the path, smallest first, by learners whose vectors grow in number; by others the one machine.
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         Ok(vec![self.learn(data, watch)?])
     }
@@ -94,7 +95,7 @@ pub struct Fit {
     pub report: Report,
 }
 
-/// What a learner tells about its run.
+/// What a learner reports about its run.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The primal objective, summed over outputs.

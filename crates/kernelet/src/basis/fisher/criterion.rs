@@ -1,4 +1,4 @@
-//! How well one column of a kernel matrix tells the classes apart.
+//! How well one column of a kernel matrix separates the classes.
 //!
 //! For the column c with the mean `c_g` and the variance `var_g` within class g, of m_g rows:
 //!

@@ -1,4 +1,4 @@
-//! Greedy kernel Fisher discriminants (Diethe2015): vectors whose kernel columns tell the classes apart, each beyond what the earlier ones tell.
+//! Greedy kernel Fisher discriminants (Diethe2015): vectors whose kernel columns separate the classes, each beyond what the earlier ones do.
 //!
 //! The column of every row is scored ([`FisherCriterion`]); the best is chosen, taken off the kernel matrix ([`Deflation`]), and so on. With S
 //! stages the S best are taken before columns are scored anew, each from the matrix that the one before has left. What comes out is a basis; the

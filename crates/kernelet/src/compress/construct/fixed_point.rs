@@ -10,7 +10,7 @@
 //! so the direction is right once its sign is that of -D, which the Gaussian has by itself; only the length can be wrong. It is halved until the
 //! objective does not fall, and grows again with each success. A start is given up where |p|^2 is below 1e-14 of the target.
 //!
-//! Fixed points find a hill in a few steps but creep to its top. So all starts move together for a few steps, each of two products of s (N + m) d,
+//! Fixed points find a hill in a few steps but converge slowly to its top. So all starts move together for a few steps, each of two products of s (N + m) d,
 //! and the best of them climb on along the same gradient by L-BFGS.
 use rayon::prelude::*;
 
@@ -37,7 +37,7 @@ const COARSE: f64 = 1e-2;
 const COARSE_STEPS: usize = 10;
 const FINALISTS: usize = 2;
 
-/// What a step that succeeds makes the next one longer by: where the plain iteration creeps, this does not.
+/// What a step that succeeds makes the next one longer by: where the plain iteration converges slowly, this does not.
 const LONGER: f64 = 1.5;
 
 /// Construction by fixed points.

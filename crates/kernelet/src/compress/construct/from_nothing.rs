@@ -27,7 +27,7 @@ pub struct Refine {
     pub how: Refinement,
     /// Where it begins.
     pub from: RefineFrom,
-    /// Machines of 1, 2, 4, .. vectors on the way to the most; without, the largest alone, unless a residual is to be reached.
+    /// Machines of 1, 2, 4, .. vectors up to the most; without, the largest alone, unless a residual is to be reached.
     pub grid: bool,
     /// Seed of clusters and draws.
     pub seed: u64,

@@ -3,7 +3,7 @@
 //! The distance in feature space, or the squared error of the outputs on rows, is minimised over all vectors by L-BFGS. Coefficients are
 //! eliminated: for each Z they are the best there are. The result is never farther away than the machine it began with.
 //!
-//! Most steps work in single precision, until the value falls by too little for it; the rest, and every coefficient and distance that is told, are in
+//! Most steps work in single precision, until the value falls by too little for it; the rest, and every coefficient and distance that is reported, are in
 //! double precision. Outputs that have vectors of their own keep them: each is refined by itself, all of them side by side.
 //! Cost of a step for N vectors of the machine, m small ones, d features: 2 N m d + m^3 / 3, about one evaluation a step.
 use rayon::prelude::*;
@@ -20,7 +20,7 @@ use crate::{
 /// Steps that lower the value by less than this part of it are left to double precision.
 const ROUGH: f64 = 1e-5;
 
-/// The first step in double precision begins near the end of the way.
+/// The first step in double precision begins near the minimum.
 const SHORTER: f64 = 0.1;
 
 /// What is made small.
@@ -188,7 +188,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
     Ok(if after <= before { Refined { machine, steps: minimum.iterations, status } } else { unmoved })
 }
 
-/// Vectors alone: in single precision while it tells up from down, then in double precision.
+/// Vectors alone: in single precision while it separates up from down, then in double precision.
 fn eliminated(distance: &mut Distance, start: Vec<f64>, lbfgs: &Lbfgs, mut keep_on: impl FnMut(usize, f64, &[f64]) -> bool) -> Minimum {
     distance.set_single(true);
     let rough = Lbfgs { value_tolerance: ROUGH, ..lbfgs.clone() };

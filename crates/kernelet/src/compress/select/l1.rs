@@ -1,7 +1,7 @@
 //! Selection by absolute penalties: vectors whose coefficient the penalty brings to zero are left out.
 //!
 //! `min |w - sum_i beta_i Phi(x_i)|^2 + lambda sum_i c_i |beta_i|` with c_i = 1 or `1 / |alpha_i|` [Weston2004 (4)]. Nobody asks for a
-//! lambda: it is walked down from the largest that means anything, and of the supports met on the way the best of each size is kept, with
+//! lambda: it is walked down from the largest that means anything, and of the supports met along the path the best of each size is kept, with
 //! the coefficients of the projection instead of the shrunken ones. Several outputs share their vectors by a penalty on
 //! `max_k |beta_ik|` [Weston2004 (5)].
 //!

@@ -1,4 +1,4 @@
-//! The best sets of vectors found on the way, one for each size.
+//! The best sets of vectors found along a path, one for each size.
 use std::collections::BTreeMap;
 
 use crate::{

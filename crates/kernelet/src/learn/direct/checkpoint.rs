@@ -31,7 +31,7 @@ impl Checkpoint {
         last.elapsed() >= EVERY || watch.cancelled()
     }
 
-    /// Writes the machine after so many steps. A file that cannot be written does not end the search; progress tells.
+    /// Writes the machine after so many steps. A file that cannot be written does not end the search; progress reports it.
     pub fn keep(file: &Path, machine: Result<Machine>, iterations: usize, watch: &Watch) {
         let written = machine.and_then(|machine| {
             let metadata = Metadata { steps: Some(iterations as u64), ..machine.metadata };

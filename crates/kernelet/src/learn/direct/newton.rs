@@ -57,7 +57,7 @@ impl<L: RowLoss> Smooth<L> {
     }
 }
 
-/// One solution on its way.
+/// The state of one solution.
 struct Run<'a, L> {
     loss: &'a L,
     coordinates: &'a Coordinates<'a>,

@@ -137,7 +137,7 @@ impl Objective<'_> {
         sums
     }
 
-    /// k' between rows and vectors, into the room, where that is the shorter way: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
+    /// k' between rows and vectors, into the room, where that is faster: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
     fn slopes_of_held(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], room: &mut Room) -> bool {
         let m = frame.len();
         let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * self.points.dim()) else {

@@ -1,7 +1,7 @@
 //! The search for vectors: one descent over all of them, for every learner that is trained directly (Wu2006, section 2).
 //!
 //! L-BFGS with the vectors as variables and W(Z) as value. The vectors may also grow in number: each size starts from the one before
-//! and from rows where that one falls short, which gives a machine of every size on the way.
+//! and from rows where that one falls short, which gives a machine of every size of the path.
 use std::{path::PathBuf, time::Instant};
 
 use super::{
@@ -70,12 +70,16 @@ pub enum Growth {
     OneByOne,
 }
 
+<<<<<<< HEAD
 impl Named for Growth {
     const NAMES: &'static [(&'static str, Self)] =
         &[("none", Growth::None), ("doubling", Growth::Doubling), ("one-by-one", Growth::OneByOne)];
 }
 
 /// Sizes on the way get this part of the steps.
+=======
+/// Sizes before the last get this fraction of the steps.
+>>>>>>> modules
 const STEPS_ON_THE_WAY: usize = 5;
 
 /// Rows of fewer features gain nothing from single precision.
@@ -88,7 +92,7 @@ const LAST_STEPS: usize = 10;
 const SMALLEST: usize = 4;
 
 impl Growth {
-    /// The sizes on the way to `vectors`, smallest first.
+    /// The size path to `vectors`, smallest first.
     pub fn sizes(self, vectors: usize) -> Vec<usize> {
         match self {
             Growth::None => vec![vectors],
@@ -129,7 +133,7 @@ struct Place {
     ended: Ended,
 }
 
-/// A machine on the way, and the vectors it has.
+/// A machine of the size path, and the vectors it has.
 struct Level {
     fit: Fit,
     z: Matrix,
@@ -169,7 +173,7 @@ impl Search {
         self.learn_path(kernel, direct, watch)?.pop().ok_or_else(|| Error::data("no start led to a machine"))
     }
 
-    /// The machine of every size on the way, of the start whose largest is best.
+    /// The machine of every size of the path, of the start whose largest is best.
     pub(crate) fn learn_path(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Vec<Fit>> {
         let mut best: Option<Vec<Fit>> = None;
         for start in 0..self.starts as u64 {

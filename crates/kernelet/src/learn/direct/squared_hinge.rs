@@ -99,7 +99,7 @@ fn sums(parts: Vec<Vec<f64>>, q: usize) -> Vec<f64> {
     parts.iter().fold(vec![0.0; q], |sum, part| sum.iter().zip(part).map(|(s, p)| s + p).collect())
 }
 
-/// All classes on their way.
+/// The state of all classes.
 struct Run<'a> {
     problem: &'a SquaredHinge<'a>,
     coordinates: &'a Coordinates<'a>,
@@ -110,7 +110,7 @@ struct Run<'a> {
     classes: Vec<Class>,
 }
 
-/// One class on its way.
+/// The state of one class.
 #[derive(Default)]
 struct Class {
     value: f64,
@@ -145,7 +145,7 @@ impl<'a> Run<'a> {
         0.5 * (0..self.coordinates.cols()).map(|j| weights.at(j, k).powi(2)).sum::<f64>()
     }
 
-    /// Goes the part `parts[k]` of the way from the outputs to those that were reached, and tells whose errors begin or end.
+    /// Goes the fraction `parts[k]` of the step from the outputs to those that were reached, and returns whose errors begin or end.
     fn move_by(&mut self, reached: &Matrix, parts: &[f64]) -> Vec<Change> {
         let (q, problem) = (parts.len(), self.problem);
         let chunk = |(c, (outputs, reached)): (usize, (&mut [f64], &[f64]))| {
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
                 let rows = outputs.iter_mut().zip(reached).zip(problem.targets.row(i)).zip(parts);
                 for (k, (((output, &reached), &target), &part)) in rows.enumerate() {
                     let before = *output;
-                    // The whole way ends exactly where it leads; no way is taken where it leads nowhere finite.
+                    // The whole step ends exactly where it leads; no step is taken where it leads nowhere finite.
                     *output = match part {
                         1.0 => reached,
                         0.0 => before,
@@ -245,7 +245,7 @@ impl<'a> Run<'a> {
         self.update(changes);
     }
 
-    /// The part of the way to the target that lowers the value of a class, and the value there; 0 where none does.
+    /// The fraction of the step to the target that lowers the value of a class, and the value there; 0 where none does.
     fn how_far(&self, k: usize, targets: &Matrix, reached: &Matrix, loss: f64) -> (f64, f64) {
         let before = self.classes[k].value;
         let full = loss + self.half_norm(targets, k);
