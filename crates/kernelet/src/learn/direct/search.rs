@@ -70,16 +70,12 @@ pub enum Growth {
     OneByOne,
 }
 
-<<<<<<< HEAD
 impl Named for Growth {
     const NAMES: &'static [(&'static str, Self)] =
         &[("none", Growth::None), ("doubling", Growth::Doubling), ("one-by-one", Growth::OneByOne)];
 }
 
-/// Sizes on the way get this part of the steps.
-=======
 /// Sizes before the last get this fraction of the steps.
->>>>>>> modules
 const STEPS_ON_THE_WAY: usize = 5;
 
 /// Rows of fewer features gain nothing from single precision.
