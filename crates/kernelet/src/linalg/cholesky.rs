@@ -4,8 +4,12 @@ use faer::{
     dyn_stack::{MemBuffer, MemStack},
     linalg::cholesky::llt,
 };
+use rayon::prelude::*;
 
 use super::{Lower, Matrix};
+
+/// Right-hand sides that one thread solves for at a time, whatever the number of threads.
+const COLUMNS: usize = 32;
 
 /// `A = L L'`. Cost: n^3/3 to factor, 2 n^2 for each right-hand side.
 #[derive(Debug)]
@@ -14,7 +18,7 @@ pub struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors `a`, of which the lower triangle is read, on all threads of the current pool.
+    /// Factors `a`, of which the lower triangle is read, on all threads of the current pool; the same bits for any number of them.
     /// None when a pivot is not positive: the matrix is not positive definite to working precision.
     pub fn new(a: &Matrix) -> Option<Self> {
         let n = a.rows();
@@ -32,17 +36,18 @@ impl Cholesky {
         Lower::new(Matrix::from_fn(n, n, |i, j| if j <= i { self.factor[(i, j)] } else { 0.0 }))
     }
 
-    /// Replaces `b` (n x q) by the solution of `A X = B`.
+    /// Replaces `b` (n x q) by the solution of `A X = B`, on all threads; the same bits for any number of them. Each block of right-hand sides is solved on
+    /// one thread, because the linear-algebra crate splits the sums of a product with one vector by the number of threads.
     pub fn solve(&self, b: &mut Matrix) {
         let (n, q) = (b.rows(), b.cols());
         if n == 0 || q == 0 {
             return;
         }
-        let par = Par::rayon(0);
-        let scratch = llt::solve::solve_in_place_scratch::<f64>(n, q, par);
-        let mut memory = MemBuffer::new(scratch);
-        let rhs = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
-        llt::solve::solve_in_place(self.factor.as_ref(), rhs, par, MemStack::new(&mut memory));
+        let right = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
+        right.par_col_chunks_mut(COLUMNS).for_each(|block| {
+            let mut memory = MemBuffer::new(llt::solve::solve_in_place_scratch::<f64>(n, block.ncols(), Par::Seq));
+            llt::solve::solve_in_place(self.factor.as_ref(), block, Par::Seq, MemStack::new(&mut memory));
+        });
     }
 
     /// The logarithm of the determinant of A.
@@ -54,6 +59,26 @@ impl Cholesky {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn solutions_have_the_same_bits_on_any_number_of_threads() {
+        // Large enough that products with one vector would be shared among threads.
+        let n = 700;
+        let a = Matrix::from_fn(n, n, |i, j| (-1e-4 * (i as f64 - j as f64).powi(2)).exp() + if i == j { 1e-6 } else { 0.0 });
+        for q in [1, 2, 70] {
+            let run = |threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut x = Matrix::from_fn(n, q, |i, k| ((i + 7 * k) as f64).cos());
+                pool.install(|| {
+                    let factor = Cholesky::new(&a).unwrap();
+                    factor.solve(&mut x);
+                    (factor.lower(), x)
+                })
+            };
+            let one = run(1);
+            assert!([2, 3].into_iter().all(|threads| run(threads) == one), "{q} columns");
+        }
+    }
 
     #[test]
     fn solves_what_it_factored_and_refuses_an_indefinite_matrix() {
