@@ -133,7 +133,7 @@ impl Compression<'_> {
             path: run.best.into_iter().map(|(_, candidate)| (candidate.machine, candidate.figures)).collect(),
             why,
             missing,
-            status: if watch.cancelled() { Status::Cancelled } else { Status::Converged },
+            status: watch.ended(Status::Converged),
         })
     }
 }
