@@ -7,7 +7,7 @@ use std::{
     },
 };
 
-use kernelet::watch::Watch;
+use kernelet::watch::{Status, Watch};
 use serde::Serialize;
 
 use crate::{
@@ -77,11 +77,25 @@ impl Session {
         Watch::none().with_cancel(self.cancel.clone()).with_reporter(move |progress| bar.show(progress))
     }
 
+    /// True once Ctrl-C was pressed.
+    pub fn interrupted(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
     /// An error once Ctrl-C was pressed, for work that has nothing to keep.
     pub fn check_cancelled(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
+        match self.interrupted() {
             true => Err(Failure::Cancelled),
             false => Ok(()),
+        }
+    }
+
+    /// How the command has ended. One that was interrupted is never done, though Ctrl-C may have come too late to change its result.
+    pub fn ended(&self, result: Result<()>) -> Result<()> {
+        match (self.interrupted(), result) {
+            (false, result) => result,
+            (true, Ok(())) => Err(Failure::Kept("the result is complete".into())),
+            (true, Err(failure)) => Err(failure.interrupted()),
         }
     }
 
@@ -99,6 +113,12 @@ impl Session {
                 self.print(&(json + "\n"))
             }
         }
+    }
+
+    /// Prints the result of a command that keeps its work so far when it is interrupted, and says what it has kept.
+    pub fn answer_kept(&self, answer: &impl Answer, status: Status, kept: String) -> Result<()> {
+        self.answer(answer)?;
+        if status == Status::Cancelled { Err(Failure::Kept(kept)) } else { Ok(()) }
     }
 
     /// Writes to standard output.

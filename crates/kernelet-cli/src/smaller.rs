@@ -183,7 +183,7 @@ impl Work<'_> {
         if machine.calibration.is_some() {
             notes.push("the probabilities of the model belong to its own outputs and are left out".into());
         }
-        let status = path.status;
+        let status = self.watch.ended(path.status);
         let as_found =
             flags.settings.refinement().is_none() && flags.refit.is_none_or(|refit| refit == Refit::None) && flags.threshold.is_none();
         let path = (as_found && stand_in.is_none()).then_some(path);

@@ -152,10 +152,22 @@ impl Predict {
             take(&outputs?)?;
             done.rows += data.len();
             watch.report("rows predicted", done.rows as u64, None, None);
-            session.check_cancelled()?;
+            if session.interrupted() {
+                return Err(self.interrupted(done.rows, session));
+            }
             next = following?;
         }
         Ok(done)
+    }
+}
+
+impl Predict {
+    /// What is there after an interruption: what was printed cannot be taken back, a file is not written.
+    fn interrupted(&self, rows: usize, session: &Session) -> Failure {
+        match self.output.as_deref().is_none_or(|output| output == "-") && !session.json() {
+            true => Failure::Kept(format!("{} printed, and no more", counted(rows, "prediction"))),
+            false => Failure::Cancelled,
+        }
     }
 }
 

@@ -64,12 +64,9 @@ impl Reproduce {
             match self.run_one(experiment, &mut files, session) {
                 Ok(outcome) => experiments.push(outcome),
                 Err(Failure::Cancelled) => {
-                    if self.output.is_some() {
-                        session.note("interrupted; the cells done so far are kept, and the same command goes on from there");
-                    }
                     let left = chosen.iter().skip(place);
-                    skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "interrupted".into() }));
-                    end = Err(Failure::Cancelled);
+                    skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "cancelled".into() }));
+                    end = Err(self.interrupted(&experiments));
                     break;
                 }
                 Err(failure) if chosen.len() == 1 => return Err(failure),
@@ -108,6 +105,15 @@ impl Reproduce {
         charts.iter().try_for_each(|(name, svg)| write(name, svg))?;
         files.extend(experiment.pictures().iter().map(|name| directory.join(name).display().to_string()));
         Ok(outcome)
+    }
+
+    /// What is there after an interruption.
+    fn interrupted(&self, done: &[Outcome]) -> Failure {
+        match (&self.output, done.len()) {
+            (Some(_), _) => Failure::Kept("the cells done so far are kept, and the same command goes on from there".into()),
+            (None, 0) => Failure::Cancelled,
+            (None, done) => Failure::Kept(format!("the tables are those of the {} done before", counted(done, "experiment"))),
+        }
     }
 
     /// How an outcome was made. The directories of this machine are nobody's business.

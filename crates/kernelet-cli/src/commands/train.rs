@@ -86,7 +86,7 @@ Examples:
   kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
-Ctrl-C keeps the machine of the work so far, says so, and has the status `cancelled`.";
+Ctrl-C writes the machine of the work so far, with the status `cancelled`, and exits with 130; stopped in a search for settings, it writes nothing.";
 
 impl Train {
     /// Trains, then writes the model.
@@ -128,7 +128,8 @@ impl Train {
         let bound = self.settings.basis.bound(&fit, &data, session)?;
         let train_error = training_error(&fit, &data)?;
         model::save(&fit.machine, &self.output)?;
-        session.answer(&Trained { path, bound, ..self.trained(&fit, &data, train_error, seconds, tried) })
+        let answer = Trained { path, bound, ..self.trained(&fit, &data, train_error, seconds, tried) };
+        session.answer_kept(&answer, fit.report.status, format!("the machine of the work so far is kept in {}", self.output.display()))
     }
 
     /// A path is that of growing vectors, and a checkpoint that of one run.
@@ -298,10 +299,10 @@ fn say_how_it_ended(fit: &Fit, session: &Session) {
         session.note(format!("{asked} vectors were asked for, but the rows span no more; the machine has {found}"));
     }
     match fit.report.status {
-        Status::Converged => {}
+        // What was kept is said in the end.
+        Status::Converged | Status::Cancelled => {}
         Status::Capped if fit.machine.facts.basis.is_some() => {}
         Status::Capped => session.note(format!("the rows span no more than {}; all are kept", counted(fit.machine.outputs(), "component"))),
-        Status::Cancelled => session.note("interrupted; the machine of the work so far is kept"),
-        _ => session.note("the limit of iterations came first; more of them may give a better machine"),
+        Status::IterationLimit => session.note("the limit of iterations came first; more of them may give a better machine"),
     }
 }

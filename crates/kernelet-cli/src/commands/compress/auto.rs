@@ -7,7 +7,7 @@ use kernelet::{
     machine::Machine,
     model::{self, Kind},
     sparsify::{Task, squared_norm},
-    watch::{Status, Watch},
+    watch::Watch,
 };
 
 use super::{
@@ -38,7 +38,7 @@ impl Compress {
             found.machine.facts.path = Some(answer.path_facts());
         }
         model::save(&found.machine, &self.output)?;
-        session.answer(&answer)
+        session.answer_kept(&answer, found.status, format!("the best machine so far is kept in {}", self.output.display()))
     }
 
     /// The best machine that is found for a machine and rows; `c` where it is known better than by the machine's facts.
@@ -82,9 +82,6 @@ impl Compress {
         }
         if machine.decision != found.machine.decision {
             session.note("the votes of pairs have become one output for each class, which is smaller; --layout pairs keeps them, --layout libsvm for LIBSVM's files");
-        }
-        if found.status == Status::Cancelled {
-            session.note("interrupted; the best machine so far is kept");
         }
         for attempt in found.tried.iter().filter(|attempt| attempt.failed.is_some()) {
             session.detail(format!("{}: {}", attempt.way, attempt.failed.as_deref().unwrap_or_default()));

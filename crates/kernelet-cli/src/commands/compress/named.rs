@@ -7,7 +7,7 @@ use kernelet::{
     machine::Machine,
     model::{self, Kind},
     sparsify::{Budget, Level, Path, Refit, StandIn, Task, construct::refine, least_error_offsets, refit, residual},
-    watch::{Status, Watch},
+    watch::Watch,
 };
 
 use super::{
@@ -36,16 +36,14 @@ impl Compress {
         let (budget, missing) = self.budget(&task, c, session.seed, &session.watch())?;
         missing.iter().for_each(|sentence| session.note(format!("not reached: {sentence}")));
         let path = self.method().make(&self.settings, session.seed)?.sparsify(&task, &budget, &session.watch())?;
-        let Some(found) = path.last() else { return Err(Failure::Cancelled) };
+        let nothing = || if session.interrupted() { Failure::Cancelled } else { Failure::failed("no vector was found") };
+        let found = path.last().ok_or_else(nothing)?;
         let small = self.fitted(found, &task, c, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         if machine.calibration.is_some() {
             session.note(
                 "the probabilities of the model belong to its own outputs and are left out; --method auto with --data learns new ones",
             );
-        }
-        if path.status == Status::Cancelled {
-            session.note("interrupted; the machine of the work so far is kept");
         }
         if let Some(note) = &path.note {
             session.note(note);
@@ -56,14 +54,15 @@ impl Compress {
             session.note(format!("there are fewer vectors than {}; the machine has {}", count(wanted), count(small.vectors())));
         }
         let mut answer = Answered::measured(self.method().name, &machine, &small, (&rows.data, &rows.test), &self.output)?;
-        (answer.capped, answer.status, answer.seconds) = (capped.is_some(), path.status, seconds);
+        (answer.capped, answer.seconds) = (capped.is_some(), seconds);
         if self.path {
             answer.path = Some(self.levels(&path, &task, &rows, c, session)?);
         }
+        answer.status = session.watch().ended(path.status);
         let mut small = stand_in.map_or(Ok(small.clone()), |stand_in| stand_in.back(&small))?;
         small.facts.path = answer.path.is_some().then(|| answer.path_facts());
         model::save(&small, &self.output)?;
-        session.answer(&answer)
+        session.answer_kept(&answer, answer.status, format!("the machine of the work so far is kept in {}", self.output.display()))
     }
 
     /// The rows for the machine that stands in for one with a precomputed kernel; what makes new vectors is refused.
@@ -149,7 +148,9 @@ impl Compress {
             };
             let (train_error, test_error) = (error_on(&small, rows.data.as_ref())?, error_on(&small, rows.test.as_ref())?);
             shown.push(Shown { vectors, residual: Some(residual), train_error, test_error, agreement: None });
-            session.check_cancelled()?;
+            if session.interrupted() {
+                break;
+            }
         }
         Ok(shown)
     }
