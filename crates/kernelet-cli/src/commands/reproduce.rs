@@ -55,8 +55,7 @@ impl Reproduce {
         }
         let (chosen, mut skipped) = self.choose()?;
         if let Some(directory) = &self.output {
-            let all = chosen.iter().flat_map(names).map(|name| directory.join(name));
-            all.into_iter().try_for_each(|path| files::check_output(&path, &[]))?;
+            self.check_files(directory, &chosen)?;
         }
         let clock = Instant::now();
         let (mut experiments, mut files, mut end) = (vec![], vec![], Ok(()));
@@ -83,6 +82,18 @@ impl Reproduce {
         let version = env!("CARGO_PKG_VERSION");
         session.answer(&Reproduced { command: command(), version, experiments, skipped, files, seconds })?;
         end
+    }
+
+    /// No result takes the place of the description or of data.
+    fn check_files(&self, directory: &Path, chosen: &[Experiment]) -> Result<()> {
+        let data: Vec<String> =
+            chosen.iter().flat_map(|experiment| experiment.files(self.directory())).map(|path| path.display().to_string()).collect();
+        let inputs: Vec<&str> = data.iter().map(String::as_str).chain([self.name.as_str()]).collect();
+        let written = |experiment: &Experiment| {
+            let journal = format!("{}.jsonl", experiment.name);
+            [names(experiment).to_vec(), experiment.pictures(), experiment.chart_files(), vec![journal]].concat()
+        };
+        chosen.iter().flat_map(written).try_for_each(|name| files::check_output(&directory.join(name), &inputs))
     }
 
     fn run_one(&self, experiment: &Experiment, files: &mut Vec<String>, session: &Session) -> Result<Outcome> {

@@ -1,5 +1,8 @@
 //! `kernelet train`: data become a model file.
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::{
     Args,
@@ -91,7 +94,7 @@ Ctrl-C writes the machine of the work so far, with the status `cancelled`, and e
 impl Train {
     /// Trains, then writes the model.
     pub fn run(mut self, session: &Session) -> Result<()> {
-        files::check_output(&self.output, &[&self.data])?;
+        self.check_files()?;
         // Folds that nothing else uses choose the number of vectors.
         self.settings.basis.choose_size_by(self.folds, !self.tune && self.probability.is_none());
         self.learner.check(&self.settings)?;
@@ -130,6 +133,17 @@ impl Train {
         model::save(&fit.machine, &self.output)?;
         let answer = Trained { path, bound, ..self.trained(&fit, &data, train_error, seconds, tried) };
         session.answer_kept(&answer, fit.report.status, format!("the machine of the work so far is kept in {}", self.output.display()))
+    }
+
+    /// Neither the model nor the checkpoint takes the place of a file that is read, or of the other.
+    fn check_files(&self) -> Result<()> {
+        let checkpoint = self.settings.direct.checkpoint.as_deref().map(Path::to_string_lossy);
+        let read = [Some(self.data.as_str()), self.start.as_deref(), self.scale.scale_file.as_deref()];
+        let read: Vec<&str> = read.into_iter().flatten().collect();
+        if let Some(checkpoint) = &checkpoint {
+            files::check_output(Path::new(&**checkpoint), &read)?;
+        }
+        files::check_output(&self.output, &[read, checkpoint.as_deref().into_iter().collect()].concat())
     }
 
     /// A path is that of growing vectors, and a checkpoint that of one run.

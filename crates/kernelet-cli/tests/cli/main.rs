@@ -22,6 +22,7 @@ mod fisher_pursuit;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;
+mod kept_files;
 mod pca;
 mod predict;
 mod probability;
