@@ -3,6 +3,8 @@ use std::io::{self, Write};
 
 use kernelet::Error;
 
+use crate::layout::plain;
+
 /// A `Result` of this program.
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -72,9 +74,9 @@ impl Failure {
             Failure::Failed(message) => (1, message),
             Failure::Usage(message) => (2, message),
         };
-        let mut text = format!("error: {}\n", message.sentence);
+        let mut text = format!("error: {}\n", plain(&message.sentence));
         if let Some(hint) = &message.hint {
-            text.push_str(&format!("hint: {hint}\n"));
+            text.push_str(&format!("hint: {}\n", plain(hint)));
         }
         let _ = io::stderr().write_all(text.as_bytes());
         code

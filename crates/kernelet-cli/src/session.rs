@@ -13,6 +13,7 @@ use serde::Serialize;
 use crate::{
     arguments::Everywhere,
     failure::{Failure, Result},
+    layout::{plain, plain_lines},
     progress::Bar,
 };
 
@@ -108,11 +109,14 @@ impl Session {
     pub fn answer(&self, answer: &impl Answer) -> Result<()> {
         match self.json {
             false => self.print(&answer.text()),
-            true => {
-                let json = serde_json::to_string(answer).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
-                self.print(&(json + "\n"))
-            }
+            true => self.print_json(answer),
         }
+    }
+
+    /// Writes one JSON object to standard output.
+    pub fn print_json(&self, answer: &impl Serialize) -> Result<()> {
+        let json = serde_json::to_string(answer).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
+        write_out(&(json + "\n"))
     }
 
     /// Prints the result of a command that keeps its work so far when it is interrupted, and says what it has kept.
@@ -121,14 +125,18 @@ impl Session {
         if status == Status::Cancelled { Err(Failure::Kept(kept)) } else { Ok(()) }
     }
 
-    /// Writes to standard output.
+    /// Writes lines to standard output.
     pub fn print(&self, text: &str) -> Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
+        write_out(&plain_lines(text))
     }
+}
+
+fn write_out(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
 }
 
 /// A line on standard error; that nobody listens is no error.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", plain(text));
 }

@@ -23,6 +23,7 @@ mod inspect;
 #[cfg(unix)]
 mod interrupt;
 mod kept_files;
+mod labels;
 mod pca;
 mod predict;
 mod probability;
