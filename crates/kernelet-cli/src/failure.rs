@@ -3,6 +3,8 @@ use std::io::{self, Write};
 
 use kernelet::Error;
 
+use crate::layout::plain;
+
 /// A `Result` of this program.
 pub type Result<T> = std::result::Result<T, Failure>;
 
@@ -15,6 +17,8 @@ pub enum Failure {
     Usage(Message),
     /// Interrupted before there was anything to keep: exit 130, as shells have it.
     Cancelled,
+    /// Interrupted, and what is there all the same: exit 130.
+    Kept(String),
     /// Whoever read standard output has seen enough: that is success.
     BrokenPipe,
 }
@@ -66,22 +70,32 @@ impl Failure {
         let (code, message) = match self {
             Failure::BrokenPipe => return 0,
             Failure::Cancelled => (130, &Message { sentence: "interrupted; nothing was written".into(), hint: None }),
+            Failure::Kept(what) => (130, &Message { sentence: format!("interrupted; {what}"), hint: None }),
             Failure::Failed(message) => (1, message),
             Failure::Usage(message) => (2, message),
         };
-        let mut text = format!("error: {}\n", message.sentence);
+        let mut text = format!("error: {}\n", plain(&message.sentence));
         if let Some(hint) = &message.hint {
-            text.push_str(&format!("hint: {hint}\n"));
+            text.push_str(&format!("hint: {}\n", plain(hint)));
         }
         let _ = io::stderr().write_all(text.as_bytes());
         code
+    }
+
+    /// The same where the run was interrupted: what failed may have failed for work that was left out.
+    pub fn interrupted(self) -> Self {
+        match self {
+            Failure::Failed(message) => Failure::Kept(message.sentence),
+            Failure::BrokenPipe => Failure::Kept("standard output was closed".into()),
+            other => other,
+        }
     }
 
     /// The sentence without the hint.
     pub fn sentence(&self) -> String {
         match self {
             Failure::Failed(message) | Failure::Usage(message) => message.sentence.clone(),
-            Failure::Cancelled | Failure::BrokenPipe => "interrupted".into(),
+            Failure::Cancelled | Failure::Kept(_) | Failure::BrokenPipe => "interrupted".into(),
         }
     }
 }
@@ -122,11 +136,13 @@ mod tests {
 
     #[test]
     fn parameters_are_usage_data_are_failures_and_a_broken_pipe_is_success() {
-        let cases: [(Failure, u8); 4] = [
+        let cases: [(Failure, u8); 6] = [
             (Error::parameter("gamma", -1, "above 0").into(), 2),
             (Error::data("no rows").into(), 1),
             (Failure::of_output(io::ErrorKind::BrokenPipe.into()), 0),
             (Failure::Cancelled, 130),
+            (Failure::Kept("the model is kept".into()), 130),
+            (Failure::from(Error::data("no vector was found")).interrupted(), 130),
         ];
         for (failure, code) in cases {
             assert_eq!(failure.report(), code);

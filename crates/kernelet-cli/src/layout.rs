@@ -1,19 +1,45 @@
 //! How results look to people: aligned lines, tables, and numbers of a readable length.
+use std::borrow::Cow;
+
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// Text from files in one line that changes nothing about a terminal: control characters and line breaks are written as `\n` or `\u{1b}`.
+pub fn plain(text: &str) -> Cow<'_, str> {
+    escaped(text, breaks_out)
+}
+
+/// The same for text of several lines, whose line ends and tabs stay.
+pub fn plain_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| breaks_out(c) && !matches!(c, '\n' | '\t'))
+}
+
+fn breaks_out(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+fn escaped(text: &str, is_bad: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_bad) {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len() + 16);
+    text.chars().for_each(|c| if is_bad(c) { plain.extend(c.escape_default()) } else { plain.push(c) });
+    Cow::Owned(plain)
+}
 
 /// Names and values, one a line, the values below each other.
 pub fn lines(pairs: &[(&str, String)]) -> String {
     let width = pairs.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    pairs.iter().map(|(name, value)| format!("{name:width$}  {value}\n")).collect()
+    pairs.iter().map(|(name, value)| format!("{name:width$}  {}\n", plain(value))).collect()
 }
 
 /// A table: the first column to the left, the others to the right.
 pub fn table(header: &[String], rows: &[Vec<String>]) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    table.set_header(header.to_vec());
+    let cells = |row: &[String]| row.iter().map(|cell| plain(cell).into_owned()).collect::<Vec<_>>();
+    table.set_header(cells(header));
     rows.iter().for_each(|row| {
-        table.add_row(row.clone());
+        table.add_row(cells(row));
     });
     for (j, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 2));
@@ -111,6 +137,15 @@ mod tests {
     fn thousands_are_set_apart() {
         assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!((counted(1, "row"), counted(2, "row")), ("1 row".to_string(), "2 rows".to_string()));
+    }
+
+    #[test]
+    fn text_from_files_stays_in_its_line_and_sends_nothing_to_the_terminal() {
+        assert_eq!(plain("a\nb\t\u{1b}[31m\u{9b}\u{7f}\u{2028}\\n"), "a\\nb\\t\\u{1b}[31m\\u{9b}\\u{7f}\\u{2028}\\n");
+        assert_eq!(plain("caf\u{e9} +1"), "caf\u{e9} +1");
+        assert_eq!(plain_lines("a\tb\n\rc\u{1b}\n"), "a\tb\n\\rc\\u{1b}\n");
+        assert_eq!(lines(&[("a", "1\n2".into())]), "a  1\\n2\n");
+        assert_eq!(table(&["x\n".into()], &[vec!["\u{1b}c".into()]]), "x\\n\n\\u{1b}c\n");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let session = Session::begin(&everywhere);
-    match session.in_pool(|| command.run(&session)) {
+    match session.ended(session.in_pool(|| command.run(&session))) {
         Ok(()) => 0,
         Err(failure) => failure.report(),
     }

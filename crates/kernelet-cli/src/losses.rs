@@ -44,7 +44,7 @@ fn probabilities_of_libsvm(machine: &Machine) -> Option<String> {
 
 /// Labels that are whole numbers are written as such, however they were spelled.
 fn spellings(labels: &[Label]) -> Option<String> {
-    let whole = |label: &Label| label.value().filter(|value| value.fract() == 0.0).map(|value| format!("{value:.0}"));
+    let whole = |label: &Label| label.whole().map(|number| number.to_string());
     let plain: Vec<String> = labels.iter().map(whole).collect::<Option<_>>()?;
     let changed: Vec<String> = labels
         .iter()

@@ -4,6 +4,8 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kernelet::watch::Progress;
 
+use crate::layout::plain;
+
 /// A bar that appears with the first report and goes when it is dropped.
 pub struct Bar(ProgressBar);
 
@@ -28,9 +30,10 @@ impl Bar {
             Some(total) => self.0.set_length(total),
             None => self.0.unset_length(),
         }
+        let stage = plain(progress.stage);
         self.0.set_message(match progress.figure {
-            Some(figure) => format!("{} ({figure:.2e})", progress.stage),
-            None => progress.stage.to_string(),
+            Some(figure) => format!("{stage} ({figure:.2e})"),
+            None => stage.to_string(),
         });
         self.0.set_position(progress.done);
     }

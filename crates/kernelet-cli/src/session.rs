@@ -7,12 +7,13 @@ use std::{
     },
 };
 
-use kernelet::watch::Watch;
+use kernelet::watch::{Status, Watch};
 use serde::Serialize;
 
 use crate::{
     arguments::Everywhere,
     failure::{Failure, Result},
+    layout::{plain, plain_lines},
     progress::Bar,
 };
 
@@ -77,11 +78,25 @@ impl Session {
         Watch::none().with_cancel(self.cancel.clone()).with_reporter(move |progress| bar.show(progress))
     }
 
+    /// True once Ctrl-C was pressed.
+    pub fn interrupted(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
     /// An error once Ctrl-C was pressed, for work that has nothing to keep.
     pub fn check_cancelled(&self) -> Result<()> {
-        match self.cancel.load(Ordering::Relaxed) {
+        match self.interrupted() {
             true => Err(Failure::Cancelled),
             false => Ok(()),
+        }
+    }
+
+    /// How the command has ended. One that was interrupted is never done, though Ctrl-C may have come too late to change its result.
+    pub fn ended(&self, result: Result<()>) -> Result<()> {
+        match (self.interrupted(), result) {
+            (false, result) => result,
+            (true, Ok(())) => Err(Failure::Kept("the result is complete".into())),
+            (true, Err(failure)) => Err(failure.interrupted()),
         }
     }
 
@@ -94,21 +109,34 @@ impl Session {
     pub fn answer(&self, answer: &impl Answer) -> Result<()> {
         match self.json {
             false => self.print(&answer.text()),
-            true => {
-                let json = serde_json::to_string(answer).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
-                self.print(&(json + "\n"))
-            }
+            true => self.print_json(answer),
         }
     }
 
-    /// Writes to standard output.
-    pub fn print(&self, text: &str) -> Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
+    /// Writes one JSON object to standard output.
+    pub fn print_json(&self, answer: &impl Serialize) -> Result<()> {
+        let json = serde_json::to_string(answer).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
+        write_out(&(json + "\n"))
     }
+
+    /// Prints the result of a command that keeps its work so far when it is interrupted, and says what it has kept.
+    pub fn answer_kept(&self, answer: &impl Answer, status: Status, kept: String) -> Result<()> {
+        self.answer(answer)?;
+        if status == Status::Cancelled { Err(Failure::Kept(kept)) } else { Ok(()) }
+    }
+
+    /// Writes lines to standard output.
+    pub fn print(&self, text: &str) -> Result<()> {
+        write_out(&plain_lines(text))
+    }
+}
+
+fn write_out(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::of_output)
 }
 
 /// A line on standard error; that nobody listens is no error.
 fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", plain(text));
 }

@@ -60,11 +60,13 @@ pub struct Progress<'a> {
 
 type Reporter<'a> = Box<dyn Fn(&Progress) + Send + Sync + 'a>;
 
+type Wish = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Receives progress, passes on the wish to stop, and counts kernel evaluations.
 #[derive(Default)]
 pub struct Watch<'a> {
     reporter: Option<Reporter<'a>>,
-    cancel: Option<Arc<AtomicBool>>,
+    cancel: Option<Wish>,
     evaluations: AtomicU64,
 }
 
@@ -81,8 +83,13 @@ impl<'a> Watch<'a> {
     }
 
     /// Stops the run soon after `flag` becomes true.
-    pub fn with_cancel(mut self, flag: Arc<AtomicBool>) -> Self {
-        self.cancel = Some(flag);
+    pub fn with_cancel(self, flag: Arc<AtomicBool>) -> Self {
+        self.with_cancel_when(move || flag.load(Ordering::Relaxed))
+    }
+
+    /// Stops the run soon after `wish` returns true, which it must then do for ever. It is called often and from any thread.
+    pub fn with_cancel_when(mut self, wish: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        self.cancel = Some(Arc::new(wish));
         self
     }
 
@@ -100,7 +107,13 @@ impl<'a> Watch<'a> {
 
     /// True once the caller wants the run to stop.
     pub fn cancelled(&self) -> bool {
-        self.cancel.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+        self.cancel.as_ref().is_some_and(|wish| wish())
+    }
+
+    /// How a run has ended that otherwise ends with `status`: a run that was cancelled may have left out work at any place, so that nothing
+    /// else can be said of it.
+    pub fn ended(&self, status: Status) -> Status {
+        if self.cancelled() { Status::Cancelled } else { status }
     }
 
     /// Counts kernel evaluations.
@@ -149,6 +162,15 @@ mod tests {
         assert_eq!((silent.evaluations(), watch.evaluations(), silent.cancelled()), (3, 0, false));
         flag.store(true, Ordering::Relaxed);
         assert!(silent.cancelled());
+    }
+
+    #[test]
+    fn a_cancelled_run_never_ends_converged() {
+        let checks = AtomicU64::new(0);
+        let watch = Watch::none().with_cancel_when(move || checks.fetch_add(1, Ordering::Relaxed) >= 1);
+        assert_eq!(watch.ended(Status::Capped), Status::Capped);
+        assert_eq!(watch.ended(Status::Converged), Status::Cancelled);
+        assert_eq!(Watch::none().ended(Status::Converged), Status::Converged);
     }
 
     #[test]

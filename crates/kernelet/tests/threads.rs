@@ -3,27 +3,24 @@
 //! Full machines and some of the bases have more than 512 unknowns and one target: from there on products with one vector may be shared among threads.
 #![allow(clippy::unwrap_used)]
 use kernelet::{
-    Result,
-    compress::{Auto, Effort, Goals},
+    Named, Result,
+    basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky},
+    compress::{
+        Auto, Baseline, BaselineLearner, Budget, Distil, Effort, Goals, Refit, Sparsifier, Task,
+        construct::{FixedPoint, Gradient, Objective, Refine, Refinement, Starts, refine},
+        refit,
+        select::{Chunked, Criterion, Independent, L0, L1, Outputs, Pursuit, Separate},
+    },
     data::{Dataset, Generator, Target, digits_split},
     kernel::Kernel,
     learn::{
         Components, Fisher, FrameLearner, Learner, Logistic, Multiclass, NadarayaWatson, NuSvc, NuSvr, OnBasis, OneClass, Parzen, Pca,
         Penalty, Ridge, Rvm, Shrink, Svc, Svr,
+        direct::{DirectLearner, DirectLoss, DirectTask, Init, Margin, Search, Sharing},
     },
     linalg::Matrix,
     machine::Machine,
     model::native,
-    sparsify::{
-        Baseline, BaselineLearner, BasisBudget, BasisMethod, Budget, Refit, Sparsifier, Task,
-        construct::{FixedPoint, Gradient, Objective, Refine, Refinement, Starts, refine},
-        direct::{DirectLearner, DirectLoss, DirectTask, Distil, Init, Margin, Search, Sharing},
-        refit,
-        select::{
-            Chunked, Criterion, FisherPursuit, GreedyBasis, Independent, KMeans, L0, L1, Outputs, Pursuit, RandomBasis, RpCholesky,
-            Separate,
-        },
-    },
     watch::Watch,
 };
 
@@ -183,7 +180,7 @@ fn machines_trained_with_few_vectors() {
 fn baselines_of_the_papers() {
     let data = Generator::Waveform.make(300, 1);
     let mut differences = Differences::default();
-    for baseline in Baseline::ALL {
+    for baseline in Baseline::all() {
         let svc = Svc { kernel: kernel(), multiclass: Multiclass::OneVsRest, ..Svc::default() };
         let learner = BaselineLearner { baseline, svc, vectors: 12, starts: 3, seed: 1 };
         differences.learn(baseline.name(), &learner, &data);
@@ -229,7 +226,7 @@ fn compression_methods() {
         differences.look(format!("{} (number {i})", method.name()), run);
     }
     let small = Pursuit::default().sparsify(&task, &Budget::vectors(150), &Watch::none()).unwrap().last().unwrap();
-    for how in Refit::ALL {
+    for how in Refit::all() {
         differences.look(format!("refit by {}", how.name()), || refit(&small, how, &task, Some(1.0), &Watch::none()));
     }
     for objective in [Objective::Weights, Objective::Outputs, Objective::Margins] {

@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::{
     commands::report::{self, Page},
     failure::Result,
+    files::Beside,
     layout::{count, percent, seconds, table},
     report::latency::microseconds,
     session::{Answer, Session},
@@ -40,6 +41,9 @@ pub struct Demo {
     /// Write the report here, and the model and the data, to try the other commands on [default: the report alone, in the current directory].
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Also replace files of the same names that kernelet has not made.
+    #[arg(long)]
+    pub force: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -53,6 +57,10 @@ impl Demo {
     /// Trains on the built-in digits and measures what comes of it.
     pub fn run(self, session: &Session) -> Result<()> {
         let (train, test) = digits_split();
+        if let Some(directory) = &self.output {
+            fs::create_dir_all(directory).map_err(|source| Error::io(directory, source))?;
+        }
+        self.check_files(&train, &test)?;
         let clock = Instant::now();
         let request = Train {
             kernel: KernelChoice { gamma: Some(Gamma::Given(GAMMA)), ..KernelChoice::default() },
@@ -68,11 +76,11 @@ impl Demo {
         let mut machines = vec![Measured::new("full, plain loop", &full, &full, &test)?, Measured::new("full", &full, &full, &test)?];
         (machines[0].microseconds_one_row, machines[0].microseconds_batched) = (in_a_plain_loop(&full, &test.points), None);
         machines.push(Measured::new("compressed", &small.machine, &full, &test)?);
+        let report = report::of_digits(&full, (&train, &test), self.output.as_deref(), session)?;
         let files = match &self.output {
             None => vec![],
             Some(directory) => write(directory, [&full, &small.machine], &train, &test)?,
         };
-        let report = report::of_digits(&full, (&train, &test), self.output.as_deref(), session)?;
         let rows = (train.len(), test.len());
         session.answer(&Shown {
             way: small.strategy,
@@ -87,6 +95,21 @@ impl Demo {
             report,
         })
     }
+}
+
+impl Demo {
+    /// Checks all files before anything is written.
+    fn check_files(&self, train: &Dataset, test: &Dataset) -> Result<()> {
+        Beside::Page.check(&report::page_of_digits(self.output.as_deref()), &[], self.force)?;
+        let Some(directory) = &self.output else { return Ok(()) };
+        let kinds = [Beside::Model, Beside::Model, Beside::Text(as_libsvm(train)), Beside::Text(as_libsvm(test))];
+        names(directory).iter().zip(kinds).try_for_each(|(path, kind)| kind.check(path, &[], self.force))
+    }
+}
+
+/// The models and the data.
+fn names(directory: &Path) -> [PathBuf; 4] {
+    ["digits.model", "small.model", "train.svm", "test.svm"].map(|name| directory.join(name))
 }
 
 /// The small machine, by whatever is best.
@@ -117,9 +140,7 @@ fn in_a_plain_loop(machine: &Machine, points: &Points) -> f64 {
 }
 
 fn write(directory: &Path, machines: [&Machine; 2], train: &Dataset, test: &Dataset) -> Result<Vec<String>> {
-    fs::create_dir_all(directory).map_err(|source| Error::io(directory, source))?;
-    let names = ["digits.model", "small.model", "train.svm", "test.svm"];
-    let [full, small, train_file, test_file] = names.map(|name| directory.join(name));
+    let [full, small, train_file, test_file] = names(directory);
     for (machine, path) in machines.into_iter().zip([&full, &small]) {
         model::save(machine, path)?;
     }

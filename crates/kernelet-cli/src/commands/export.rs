@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::{
     failure::{Failure, Result},
-    files, input,
+    files::{self, Beside},
+    input,
     layout::{count, counted},
     losses,
     session::{Answer, Session},
@@ -37,6 +38,9 @@ pub struct Export {
     /// What all names in C begin with [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Also replace a header or range file beside FILE that kernelet has not made.
+    #[arg(long)]
+    pub force: bool,
 }
 
 const EXAMPLES: &str = "\
@@ -49,7 +53,8 @@ Examples:
   kernelet export digits.model -o digits.range --to range
 
 What the format has no place for is said before it is lost; what would change predictions is refused and nothing is written.
-LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r. docs/deploy.md works through each format.";
+LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r. A file of that name, or a header, that kernelet
+has not made is kept and nothing is written, unless --force is given. docs/deploy.md works through each format.";
 
 /// The formats a machine can leave in.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -89,13 +94,16 @@ impl Export {
     pub fn run(self, session: &Session) -> Result<()> {
         self.check_flags()?;
         files::check_output(&self.output, &[&self.model])?;
+        if self.to == To::C {
+            Beside::Header.check(&c::header_path(&self.output)?, &[&self.model], self.force)?;
+        }
         let (machine, _) = input::model(&self.model)?;
         let lost = losses::of(&machine, self.to, self.precision(), self.style());
         let tell = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
         let mut exported = match self.to {
             To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to, &self.output)),
             To::Json => self.write_json(&machine),
-            To::Libsvm => write_libsvm(machine, &self.output, tell),
+            To::Libsvm => self.write_libsvm(machine, tell),
             To::C => self.write_c(&machine, tell),
             To::Onnx => self.write_onnx(&machine, tell),
         }?;
@@ -138,7 +146,6 @@ impl Export {
 
     fn write_c(&self, machine: &Machine, tell: impl Fn()) -> Result<Exported> {
         let header = c::header_path(&self.output)?;
-        files::check_output(&header, &[&self.model])?;
         let options = c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() };
         let code = c::to_code(machine, &options, &c::header_name(&self.output)?)?;
         tell();
@@ -147,6 +154,27 @@ impl Export {
         exported.files.push(header.display().to_string());
         exported.evaluations_per_row = Some(machine.vectors());
         (exported.constant_bytes, exported.stack_bytes) = (Some(code.size.constants), Some(code.size.stack));
+        Ok(exported)
+    }
+
+    /// The model text, and beside it the range file where the machine scales its rows.
+    fn write_libsvm(&self, mut machine: Machine, tell: impl Fn()) -> Result<Exported> {
+        let mut exported = Exported::new(To::Libsvm, &self.output);
+        let scale = machine.scale.take();
+        libsvm::to_text(&machine)?;
+        let mut range = self.output.clone().into_os_string();
+        range.push(".range");
+        let range = Path::new(&range);
+        if scale.is_some() {
+            Beside::Range.check(range, &[&self.model], self.force)?;
+        }
+        tell();
+        if scale.is_some() {
+            write_range(&Machine { scale, ..machine.clone() }, range)?;
+            exported.files.push(range.display().to_string());
+        }
+        libsvm::save(&machine, &self.output)?;
+        (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.vectors()));
         Ok(exported)
     }
 
@@ -164,23 +192,6 @@ impl Export {
 fn write_range(machine: &Machine, output: &Path) -> Result<()> {
     let scale = machine.scale.as_ref().ok_or_else(|| Failure::failed("the model has no scaling, so there is no range to write"))?;
     Ok(Range::of(scale)?.save(output)?)
-}
-
-/// The model text, and beside it the range file where the machine scales its rows.
-fn write_libsvm(mut machine: Machine, output: &Path, tell: impl Fn()) -> Result<Exported> {
-    let mut exported = Exported::new(To::Libsvm, output);
-    let scale = machine.scale.take();
-    libsvm::to_text(&machine)?;
-    tell();
-    if scale.is_some() {
-        let mut name = output.as_os_str().to_owned();
-        name.push(".range");
-        write_range(&Machine { scale, ..machine.clone() }, Path::new(&name))?;
-        exported.files.push(Path::new(&name).display().to_string());
-    }
-    libsvm::save(&machine, output)?;
-    (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.vectors()));
-    Ok(exported)
 }
 
 /// What was written.

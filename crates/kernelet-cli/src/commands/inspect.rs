@@ -5,13 +5,13 @@ use clap::Args;
 use kernelet::{
     data::{Label, Scale},
     machine::{Machine, Metadata},
-    model::{Kind, native},
+    model::{Kind, native, write_atomically},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    failure::{Failure, Result},
+    failure::Result,
     files, input,
     layout::{count, counted, figure, lines, list, percent},
     pictures,
@@ -47,7 +47,7 @@ impl Inspect {
         let (machine, kind) = input::model(&self.model)?;
         if let (Some(size), Some(output)) = (self.images, &self.output) {
             let picture = pictures::draw(&machine, size)?;
-            std::fs::write(output, picture).map_err(|error| Failure::failed(format!("{}: {error}", output.display())))?;
+            write_atomically(output, |writer| writer.write_all(&picture))?;
         }
         session.answer(&Inspected::new(machine, kind)?)
     }

@@ -15,7 +15,7 @@ use crate::{
     failure::{Failure, Result},
     files,
     input::{self, Input},
-    layout::{counted, exact},
+    layout::{counted, exact, plain},
     session::Session,
 };
 
@@ -47,7 +47,7 @@ Examples:
   kernelet predict digits.model digits-test.svm --values decision -o decisions.csv
   cat rows.csv | kernelet predict iris.model - --format csv
 
-Labels and single numbers are written bare; other values are separated by commas, under a header line.";
+Labels and single numbers are written bare, a line for each row: control characters in a label as \\n or \\u{1b}. Other values are separated by commas, under a header line.";
 
 /// What is written for each row.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,7 @@ impl Predict {
                     "rows": rows, "values": name, "columns": form.header(), "predictions": output.is_none().then_some(predictions),
                     "output": output, "seconds": seconds,
                 });
-                session.print(&format!("{answer}\n"))
+                session.print_json(&answer)
             }
         }
     }
@@ -152,10 +152,22 @@ impl Predict {
             take(&outputs?)?;
             done.rows += data.len();
             watch.report("rows predicted", done.rows as u64, None, None);
-            session.check_cancelled()?;
+            if session.interrupted() {
+                return Err(self.interrupted(done.rows, session));
+            }
             next = following?;
         }
         Ok(done)
+    }
+}
+
+impl Predict {
+    /// What is there after an interruption: what was printed cannot be taken back, a file is not written.
+    fn interrupted(&self, rows: usize, session: &Session) -> Failure {
+        match self.output.as_deref().is_none_or(|output| output == "-") && !session.json() {
+            true => Failure::Kept(format!("{} printed, and no more", counted(rows, "prediction"))),
+            false => Failure::Cancelled,
+        }
     }
 }
 
@@ -233,7 +245,8 @@ impl<'a> Form<'a> {
     }
 
     fn lines(&self, outputs: &Matrix) -> String {
-        let (mut text, labels) = (String::new(), self.labels());
+        let labels: Vec<String> = self.labels().iter().map(|label| plain(label).into_owned()).collect();
+        let mut text = String::new();
         for row in outputs.iter() {
             match self {
                 Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
@@ -274,7 +287,8 @@ fn decision_names(decision: &Decision) -> Vec<String> {
 
 /// A field of a header line, in quotes where it has to be.
 fn quoted(field: &str) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
+    let field = plain(field);
+    match field.contains([',', '"']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),
         false => field.into(),
     }

@@ -295,10 +295,14 @@ impl Answer for Written {
 /// The largest machine of the demo's page: all of its curves take a few seconds.
 const DEMO_LARGEST: usize = 64;
 
-/// The page of the demo, in its directory or where the program runs.
+/// Where the page of the demo is written: in its directory, or where the program runs.
+pub fn page_of_digits(directory: Option<&Path>) -> PathBuf {
+    directory.map_or_else(|| PathBuf::from("kernelet-demo-report.html"), |directory| directory.join("report.html"))
+}
+
+/// The page of the demo.
 pub fn of_digits(full: &Machine, (train, test): (&Dataset, &Dataset), directory: Option<&Path>, session: &Session) -> Result<Page> {
-    let output = directory.map_or_else(|| PathBuf::from("kernelet-demo-report.html"), |directory| directory.join("report.html"));
-    files::check_output(&output, &[])?;
+    let output = page_of_digits(directory);
     let clock = Instant::now();
     let material = Material { machine: full, data: Some(train), sizes: curves::sizes(DEMO_LARGEST, None) };
     let (curves, notes) = make_curves(None, &material, session)?;

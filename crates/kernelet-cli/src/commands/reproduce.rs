@@ -55,8 +55,7 @@ impl Reproduce {
         }
         let (chosen, mut skipped) = self.choose()?;
         if let Some(directory) = &self.output {
-            let all = chosen.iter().flat_map(names).map(|name| directory.join(name));
-            all.into_iter().try_for_each(|path| files::check_output(&path, &[]))?;
+            self.check_files(directory, &chosen)?;
         }
         let clock = Instant::now();
         let (mut experiments, mut files, mut end) = (vec![], vec![], Ok(()));
@@ -64,12 +63,9 @@ impl Reproduce {
             match self.run_one(experiment, &mut files, session) {
                 Ok(outcome) => experiments.push(outcome),
                 Err(Failure::Cancelled) => {
-                    if self.output.is_some() {
-                        session.note("interrupted; the cells done so far are kept, and the same command goes on from there");
-                    }
                     let left = chosen.iter().skip(place);
-                    skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "interrupted".into() }));
-                    end = Err(Failure::Cancelled);
+                    skipped.extend(left.map(|left| Skipped { name: left.name.clone(), reason: "cancelled".into() }));
+                    end = Err(self.interrupted(&experiments));
                     break;
                 }
                 Err(failure) if chosen.len() == 1 => return Err(failure),
@@ -86,6 +82,18 @@ impl Reproduce {
         let version = env!("CARGO_PKG_VERSION");
         session.answer(&Reproduced { command: command(), version, experiments, skipped, files, seconds })?;
         end
+    }
+
+    /// No result takes the place of the description or of data.
+    fn check_files(&self, directory: &Path, chosen: &[Experiment]) -> Result<()> {
+        let data: Vec<String> =
+            chosen.iter().flat_map(|experiment| experiment.files(self.directory())).map(|path| path.display().to_string()).collect();
+        let inputs: Vec<&str> = data.iter().map(String::as_str).chain([self.name.as_str()]).collect();
+        let written = |experiment: &Experiment| {
+            let journal = format!("{}.jsonl", experiment.name);
+            [names(experiment).to_vec(), experiment.pictures(), experiment.chart_files(), vec![journal]].concat()
+        };
+        chosen.iter().flat_map(written).try_for_each(|name| files::check_output(&directory.join(name), &inputs))
     }
 
     fn run_one(&self, experiment: &Experiment, files: &mut Vec<String>, session: &Session) -> Result<Outcome> {
@@ -108,6 +116,15 @@ impl Reproduce {
         charts.iter().try_for_each(|(name, svg)| write(name, svg))?;
         files.extend(experiment.pictures().iter().map(|name| directory.join(name).display().to_string()));
         Ok(outcome)
+    }
+
+    /// What is there after an interruption.
+    fn interrupted(&self, done: &[Outcome]) -> Failure {
+        match (&self.output, done.len()) {
+            (Some(_), _) => Failure::Kept("the cells done so far are kept, and the same command goes on from there".into()),
+            (None, 0) => Failure::Cancelled,
+            (None, done) => Failure::Kept(format!("the tables are those of the {} done before", counted(done, "experiment"))),
+        }
     }
 
     /// How an outcome was made. The directories of this machine are nobody's business.

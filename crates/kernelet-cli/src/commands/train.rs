@@ -1,5 +1,8 @@
 //! `kernelet train`: data become a model file.
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::Args;
 use kernelet::{
@@ -61,12 +64,12 @@ Examples:
   kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
 
-Ctrl-C keeps the machine of the work so far and has the status `cancelled`.";
+Ctrl-C writes the machine of the work so far, with the status `cancelled`, and exits with 130; stopped in a search for settings, it writes nothing.";
 
 impl Train {
     /// Trains, then writes the model.
     pub fn run(mut self, session: &Session) -> Result<()> {
-        files::check_output(&self.output, &[&self.data])?;
+        self.check_files()?;
         self.request.0.seed = session.seed;
         let request = &self.request.0;
         request.check()?;
@@ -80,7 +83,19 @@ impl Train {
         trained.notes.iter().for_each(|note| session.note(note));
         let sizes = trained.metrics(&data, &session.watch())?;
         model::save(trained.machine(), &self.output)?;
-        session.answer(&self.answer(&trained, &data, sizes, seconds))
+        let kept = format!("the machine of the work so far is kept in {}", self.output.display());
+        session.answer_kept(&self.answer(&trained, &data, sizes, seconds), trained.fit.report.status, kept)
+    }
+
+    /// Neither the model nor the checkpoint takes the place of a file that is read, or of the other.
+    fn check_files(&self) -> Result<()> {
+        let checkpoint = self.request.0.search.checkpoint.as_deref().map(Path::to_string_lossy);
+        let read = [Some(self.data.as_str()), self.start.as_deref(), self.scale_file.as_deref()];
+        let read: Vec<&str> = read.into_iter().flatten().collect();
+        if let Some(checkpoint) = &checkpoint {
+            files::check_output(Path::new(&**checkpoint), &read)?;
+        }
+        files::check_output(&self.output, &[read, checkpoint.as_deref().into_iter().collect()].concat())
     }
 
     fn answer(&self, trained: &request::Trained, data: &Dataset, sizes: Vec<SizeMetrics>, seconds: f64) -> Trained {

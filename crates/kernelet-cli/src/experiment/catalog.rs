@@ -75,7 +75,8 @@ impl Experiment {
         format!("{}-{}.svg", self.name, plain(name))
     }
 
-    fn chart_files(&self) -> Vec<String> {
+    /// The files of the charts.
+    pub fn chart_files(&self) -> Vec<String> {
         self.description.figures.iter().flat_map(|figure| figure.names(&self.description)).map(|name| self.chart_file(&name)).collect()
     }
 

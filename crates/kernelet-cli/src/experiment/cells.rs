@@ -138,8 +138,8 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
                 Some(found) => found,
                 None => {
                     let found = choice.run(&Place { description, set, material, seed }, &chosen, &watch);
-                    let found = found.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
                     session.check_cancelled()?;
+                    let found = found.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
                     journal.keep_choice(&set.name, place, &found)?;
                     found
                 }
@@ -171,9 +171,9 @@ fn run_all(todo: &[Split], way: &Way, journal: &Journal, session: &Session) -> R
                 Some(cell) => cell,
                 None => {
                     let cell = split.run(method, &mut machines, (&train, &test), way, &watch.silent());
+                    session.check_cancelled()?;
                     let place = format!("{}, {}, split {}", split.experiment.name, split.set.name, split.split + 1);
                     let cell = cell.map_err(|reason| Failure::failed(format!("{place}: {}: {reason}", method.name)))?;
-                    session.check_cancelled()?;
                     journal.keep(&cell)?;
                     cell
                 }

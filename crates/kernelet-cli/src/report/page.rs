@@ -36,6 +36,11 @@ pub fn page(figures: &Figures) -> Result<String> {
     Ok(page)
 }
 
+/// Whether this is such a page: what stands before the title is the same in all of them.
+pub fn is_page(bytes: &[u8]) -> bool {
+    TEMPLATE.split("<!--").next().is_some_and(|head| bytes.starts_with(head.as_bytes()))
+}
+
 /// Text in HTML.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

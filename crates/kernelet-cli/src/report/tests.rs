@@ -147,8 +147,13 @@ fn ten_thousand_features_and_two_hundred_classes_are_a_readable_page() {
 fn a_model_that_keeps_its_path_shows_it_without_data() {
     let mut machine = svc(&Generator::Banana.make(100, 1), 1.0);
     assert!(gather_recorded(request(&machine, None, None)).unwrap().is_none());
-    let size =
-        |vectors, residual| SizeMetrics { vectors, relative_residual: Some(residual), train_error: Some(0.1), test_error: Some(0.2), ..SizeMetrics::default() };
+    let size = |vectors, residual| SizeMetrics {
+        vectors,
+        relative_residual: Some(residual),
+        train_error: Some(0.1),
+        test_error: Some(0.2),
+        ..SizeMetrics::default()
+    };
     let levels = vec![size(1, 0.9), size(machine.vectors(), 0.1)];
     machine.metadata.path = Some(PathMetadata { method: "pursuit".into(), vectors_before: 500, levels });
     let figures = gather_recorded(request(&machine, None, None)).unwrap().unwrap();

@@ -49,8 +49,8 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
     train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which has a corner");
     train(&["--vectors", "3", "--max-error", "0.1"]).failed(2, "--max-error goes with a basis");
     train(&["--learner", "ridge", "--method", "margin", "--vectors", "3"]).failed(2, "--method margin goes with svc, not with ridge");
-    train(&["--vectors", "3", "--checkpoint", &model, "--tune"]).failed(2, "--checkpoint is for one run");
-    train(&["--vectors", "3", "--checkpoint", &model, "--growth", "doubling"])
+    train(&["--vectors", "3", "--checkpoint", &folder.path("so-far"), "--tune"]).failed(2, "--checkpoint is for one run");
+    train(&["--vectors", "3", "--checkpoint", &folder.path("so-far"), "--growth", "doubling"])
         .failed(2, "checkpoint does not work with several starts or growing vectors");
     train(&["--vectors", "3", "--loss", "hinge", "--memory", "0"]).failed(1, "raise the limit, or use squared-hinge");
     train(&["--vectors", "3", "--path", "--probability", "sigmoid"]).failed(2, "--path goes neither");
@@ -77,8 +77,11 @@ fn growing_vectors_give_every_size_on_the_way() {
 fn a_run_starts_from_a_model_and_goes_on_from_a_checkpoint() {
     let folder = Folder::new();
     let (data, model, file) = (folder.file("a.svm", two_classes(200)), folder.path("m"), folder.path("so-far"));
-    let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model, "--vectors", "6", "--gamma", "0.5", "--json"][..], flags].concat());
-    let short = train(&["--iterations", "5"]).json();
+    let to = |model: &str, flags: &[&str]| {
+        run(&[&["train", &data, "-o", model, "--vectors", "6", "--gamma", "0.5", "--json"][..], flags].concat())
+    };
+    let train = |flags: &[&str]| to(&folder.path("more"), flags);
+    let short = to(&model, &["--iterations", "5"]).json();
     let more = train(&["--iterations", "5", "--start", &model]).json();
     assert!(more["objective"].as_f64() < short["objective"].as_f64(), "{short} {more}");
     // The checkpoint is a model of so many steps; a model that is none is neither gone on with nor overwritten.

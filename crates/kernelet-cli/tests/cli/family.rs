@@ -104,12 +104,12 @@ fn output_codes_are_stored_and_refused_by_libsvm() {
 fn a_warm_start_is_sooner_done() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", numbers(60)), folder.path("m"));
-    let train = |more: &[&str]| {
-        let flags = ["train", &data, "-o", &model, "--learner", "svr", "--c", "10", "--gamma", "0.5", "--scale", "standard", "--json"];
+    let train = |model: &str, more: &[&str]| {
+        let flags = ["train", &data, "-o", model, "--learner", "svr", "--c", "10", "--gamma", "0.5", "--scale", "standard", "--json"];
         run(&[&flags[..], more].concat()).json()
     };
-    let cold = train(&[]);
-    let warm = train(&["--start", &model]);
+    let cold = train(&model, &[]);
+    let warm = train(&folder.path("warm"), &["--start", &model]);
     assert!(2 * warm["iterations"].as_u64().unwrap() < cold["iterations"].as_u64().unwrap(), "{cold} {warm}");
     run(&["train", &data, "-o", &folder.path("n"), "--learner", "svr", "--start", &folder.path("none")]).failed(1, "no such file");
 }

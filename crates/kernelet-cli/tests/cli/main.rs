@@ -22,6 +22,8 @@ mod fisher_pursuit;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;
+mod kept_files;
+mod labels;
 mod pca;
 mod predict;
 mod probability;

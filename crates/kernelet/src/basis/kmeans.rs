@@ -48,7 +48,8 @@ impl BasisMethod for KMeans {
         budget.check(kernel, points)?;
         let centres = self.centres(points, budget.max_vectors, watch)?;
         watch.evaluated((centres.rows() * points.len()) as u64);
-        Basis::of_vectors(kernel, points, &centres.into(), vec![], JITTER)
+        let basis = Basis::of_vectors(kernel, points, &centres.into(), vec![], JITTER)?;
+        Ok(Basis { status: watch.ended(basis.status), ..basis })
     }
 }
 

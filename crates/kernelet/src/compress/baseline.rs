@@ -97,7 +97,7 @@ impl Learner for BaselineLearner {
             Baseline::RvmMargin => refit(&first, Refit::Margin, &task, c, watch)?,
         };
         machine.check()?;
-        Ok(Fit { machine, report: Report { dual_objective: None, ..report } })
+        Ok(Fit { machine, report: Report { dual_objective: None, ..report } }.ended(watch))
     }
 }
 

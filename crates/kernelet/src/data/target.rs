@@ -1,5 +1,5 @@
 //! Targets: class labels that print as they came, or real numbers.
-use std::collections::HashMap;
+use std::{cmp::Ordering, collections::HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +26,53 @@ impl Label {
         self.0.parse().ok().filter(|v: &f64| v.is_finite())
     }
 
-    /// What two equal labels have in common: the number's bits, or the text.
-    fn key(&self) -> Result<u64, &str> {
-        self.value().map(|v| (v + 0.0).to_bits()).ok_or(&self.0)
+    /// The whole number that the text spells, exactly, if it spells one.
+    pub fn whole(&self) -> Option<i64> {
+        let Decimal { negative, digits, point } = self.decimal()?;
+        let zeros = usize::try_from(point).ok()?.checked_sub(digits.len()).filter(|&zeros| zeros < 20)?;
+        format!("{}0{digits}{}", if negative { "-" } else { "" }, "0".repeat(zeros)).parse().ok()
+    }
+
+    /// The number with all its digits, of which double precision keeps the first sixteen or so.
+    fn decimal(&self) -> Option<Decimal> {
+        self.value()?;
+        let (mantissa, exponent) = self.0.split_once(['e', 'E']).unwrap_or((&self.0, "0"));
+        let (negative, mantissa) = (mantissa.starts_with('-'), mantissa.trim_start_matches(['-', '+']));
+        let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{part}");
+        let digits = all.trim_start_matches('0');
+        let point = exponent.parse::<i64>().ok()?.checked_add(whole.len() as i64 - (all.len() - digits.len()) as i64)?;
+        let digits = digits.trim_end_matches('0');
+        // Zero has neither sign nor size.
+        let zero = digits.is_empty();
+        Some(Decimal { negative: negative && !zero, digits: digits.into(), point: if zero { 0 } else { point } })
+    }
+
+    /// The order of numbers; none where one of the two is text.
+    fn compare(&self, other: &Label) -> Option<Ordering> {
+        let rounded = self.value()?.partial_cmp(&other.value()?)?;
+        Some(rounded.then_with(|| self.decimal().zip(other.decimal()).map_or(Ordering::Equal, |(a, b)| a.compare(&b))))
+    }
+}
+
+/// `0.digits * 10^point`, the first and the last digit not 0; no digits for zero.
+struct Decimal {
+    negative: bool,
+    digits: String,
+    point: i64,
+}
+
+impl Decimal {
+    fn compare(&self, other: &Decimal) -> Ordering {
+        let sign = |number: &Decimal| if number.digits.is_empty() { 0 } else { 1 - 2 * i32::from(number.negative) };
+        let size = self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
+        sign(self).cmp(&sign(other)).then(if self.negative { size.reverse() } else { size })
     }
 }
 
 impl PartialEq for Label {
     fn eq(&self, other: &Self) -> bool {
-        self.key() == other.key()
+        self.0 == other.0 || self.compare(other) == Some(Ordering::Equal)
     }
 }
 
@@ -60,7 +98,7 @@ impl Classes {
         codes.iter().for_each(|&c| used[c as usize] = true);
         let mut order: Vec<usize> = (0..labels.len()).filter(|&i| used[i]).collect();
         if order.iter().all(|&i| labels[i].value().is_some()) {
-            order.sort_by(|&a, &b| labels[a].value().unwrap_or(0.0).total_cmp(&labels[b].value().unwrap_or(0.0)));
+            order.sort_by(|&a, &b| labels[a].compare(&labels[b]).unwrap_or(Ordering::Equal));
         } else {
             order.sort_by(|&a, &b| labels[a].text().cmp(labels[b].text()));
         }
@@ -163,6 +201,26 @@ mod tests {
     fn one_word_makes_all_labels_text() {
         let classes = Classes::from_texts(&["b", "10", "9", "a"]);
         assert_eq!(texts(&classes), ["10", "9", "a", "b"]);
+    }
+
+    #[test]
+    fn numbers_that_double_precision_cannot_tell_apart_stay_apart_and_in_order() {
+        let texts_in = ["9007199254740993", "9007199254740992", "+9007199254740993.0", "-18446744073709551615", "-18446744073709551614"];
+        let classes = Classes::from_texts(&texts_in);
+        assert_eq!(texts(&classes), ["-18446744073709551615", "-18446744073709551614", "9007199254740992", "9007199254740993"]);
+        assert_eq!(classes.codes, [3, 2, 3, 0, 1]);
+        for (a, b) in [("1e20", "100000000000000000000"), ("12.50", "+1.25e1"), (".5", "0.5"), ("-0", "0.00e7"), ("007", "7")] {
+            assert_eq!(Label::new(a), Label::new(b));
+        }
+        for (a, b) in [("1e400", "2e400"), ("nan", "-nan"), ("12", "120"), ("-1", "1"), ("1e-400", "0")] {
+            assert_ne!(Label::new(a), Label::new(b));
+        }
+        let whole = |text: &str| Label::new(text).whole();
+        assert_eq!(
+            (whole("9007199254740993"), whole("-12.0"), whole("3e2"), whole("0")),
+            (Some(9007199254740993), Some(-12), Some(300), Some(0))
+        );
+        assert_eq!((whole("0.5"), whole("1e30"), whole("cat")), (None, None, None));
     }
 
     #[test]

@@ -144,7 +144,7 @@ impl FrameLearner for Logistic {
         if !solution.value.is_finite() {
             return Err(Error::data("the coefficients are not finite; scale the data, or lower C"));
         }
-        let status = if watch.cancelled() { Status::Cancelled } else { Status::Converged };
+        let status = watch.ended(Status::Converged);
         Ok(InFrame {
             calibration: Some(rows.calibration()),
             metadata: Metadata {

@@ -95,6 +95,14 @@ pub struct Fit {
     pub report: Report,
 }
 
+impl Fit {
+    /// The same where the run is over: without a look at the work that was left out, a cancelled run has the status cancelled.
+    pub(crate) fn ended(mut self, watch: &Watch) -> Self {
+        self.report.status = watch.ended(self.report.status);
+        self
+    }
+}
+
 /// What a learner reports about its run.
 #[derive(Clone, Debug)]
 pub struct Report {

@@ -69,7 +69,7 @@ pub(super) enum Labels {
 impl Labels {
     /// Whole numbers where all labels are whole numbers of at most `largest`, else text.
     pub(super) fn of(labels: &[Label], largest: f64) -> Labels {
-        let whole = |label: &Label| label.value().filter(|value| value.fract() == 0.0 && value.abs() <= largest).map(|value| value as i64);
+        let whole = |label: &Label| label.whole().filter(|number| number.unsigned_abs() as f64 <= largest);
         match labels.iter().map(whole).collect() {
             Some(numbers) => Labels::Numbers(numbers),
             None => Labels::Texts(labels.iter().map(Label::to_string).collect()),

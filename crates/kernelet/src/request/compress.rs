@@ -399,9 +399,6 @@ impl Compress {
         if machine.decision != small.machine.decision {
             notes.push("the votes of pairs have become one output for each class, which is smaller; the layout pairs keeps them, libsvm is for LIBSVM's files".into());
         }
-        if small.status == Status::Cancelled {
-            notes.push("interrupted; the best machine so far is kept".into());
-        }
         notes
     }
 }

@@ -68,7 +68,8 @@ pub(super) fn notes_of(fit: &Fit) -> Vec<String> {
         Status::Converged => {}
         Status::Capped if metadata.basis.is_some() => {}
         Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.outputs())),
-        Status::Cancelled => notes.push("interrupted; the machine of the work so far is kept".into()),
+        // What was kept is said in the end.
+        Status::Cancelled => {}
         _ => notes.push("the limit of iterations came first; more of them may give a better machine".into()),
     }
     notes

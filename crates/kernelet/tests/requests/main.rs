@@ -96,7 +96,8 @@ fn tried(field: &Field) -> Vec<Value> {
 /// Every estimator in every form.
 fn forms() -> Vec<(String, Map<String, Value>)> {
     let mut forms = vec![];
-    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca", "rvm", "parzen", "nadaraya-watson"] {
+    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca", "rvm", "parzen", "nadaraya-watson"]
+    {
         forms.push((learner.to_string(), object(json!({ "learner": learner }))));
     }
     for learner in ["svc", "svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
@@ -155,7 +156,9 @@ fn every_setting_of_training_changes_the_machine_or_is_rejected() {
                 // Two classes where a setting is about a single output.
                 let few = ["score-threshold", "numerator"].contains(&field.name);
                 match run(asked, few) {
-                    Err(sentence) if sentence.starts_with("run: ") => panic!("{form}: {} {value} passes the check, then: {sentence}", field.name),
+                    Err(sentence) if sentence.starts_with("run: ") => {
+                        panic!("{form}: {} {value} passes the check, then: {sentence}", field.name)
+                    }
                     Err(_) => rejected.push(field.name),
                     Ok(_) if WITHOUT_EFFECT.contains(&field.name) => {}
                     Ok(changed) if changed == run(base, few).unwrap() => ignored.push(format!("{form}: {} {value}", field.name)),
@@ -244,7 +247,9 @@ fn every_setting_of_compression_changes_the_machine_or_is_rejected() {
                 let mut asked = base.clone();
                 asked.insert(field.name.into(), value.clone());
                 match run(asked) {
-                    Err(sentence) if sentence.starts_with("run: ") => panic!("{method}: {} {value} passes the check, then: {sentence}", field.name),
+                    Err(sentence) if sentence.starts_with("run: ") => {
+                        panic!("{method}: {} {value} passes the check, then: {sentence}", field.name)
+                    }
                     Err(_) => rejected.push(field.name),
                     Ok(_) if ["path", "seed"].contains(&field.name) => {}
                     // A goal that is met anyway, and coefficients that are so already.

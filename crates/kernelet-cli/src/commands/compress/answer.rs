@@ -176,6 +176,9 @@ impl Answer for Answered {
         pairs.extend(self.agreement.map(|agreement| ("agreement", percent(agreement))));
         pairs.extend(errors.iter().filter_map(|(name, error)| error.map(|error| (*name, self.error(error)))));
         pairs.push(("bytes", count(self.bytes)));
+        if self.status != Status::Converged {
+            pairs.push(("status", self.status.name().into()));
+        }
         pairs.push(("time", seconds(self.seconds)));
         pairs.push(("model", self.model.clone()));
         self.path_text() + &self.tried_text() + &lines(&pairs)

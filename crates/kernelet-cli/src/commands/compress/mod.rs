@@ -82,7 +82,7 @@ impl Compress {
             answer.path = Some(small.sizes.iter().map(|(_, machine)| comparison.metrics(machine)).collect::<kernelet::Result<_>>()?);
         }
         model::save(&small.machine, &self.output)?;
-        session.answer(&answer)
+        session.answer_kept(&answer, small.status, format!("the best machine so far is kept in {}", self.output.display()))
     }
 
     fn rows(&self, path: &Option<String>, machine: &Machine, session: &Session) -> Result<Option<Dataset>> {

@@ -61,7 +61,7 @@ impl Sparsifier for Refine {
                 residuals.push(reached);
             }
             if size >= most || spending.is_spent(size, reached / start) || watch.cancelled() {
-                return Ok(Path::list(task.machine, levels, residuals, start).ended(vec![], status));
+                return Ok(Path::list(task.machine, levels, residuals, start).ended(vec![], watch.ended(status)));
             }
             size = (2 * size).min(most);
         }

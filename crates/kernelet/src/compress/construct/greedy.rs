@@ -34,18 +34,17 @@ pub(super) fn grow(method: &dyn Seek, starts: &Starts, task: &Task, budget: &Bud
     let mut status = Status::Converged;
     while !spending.is_spent(residual.len(), residual.norm() / target.norm) {
         if watch.cancelled() {
-            status = Status::Cancelled;
             break;
         }
         if !one_more(method, &mut pool, &mut residual, watch) {
-            status = if watch.cancelled() { Status::Cancelled } else { Status::Capped };
+            status = Status::Capped;
             break;
         }
         watch.report("vectors", residual.len() as u64, Some(most as u64), Some(residual.norm() / target.norm));
     }
     let vectors = target.outside(residual.vectors());
     let (factor, coordinates, residuals) = residual.into_parts();
-    Ok(Path::nested(task.machine, vectors, factor, coordinates, residuals, target.norm).ended(vec![], status))
+    Ok(Path::nested(task.machine, vectors, factor, coordinates, residuals, target.norm).ended(vec![], watch.ended(status)))
 }
 
 /// Adds a vector; false where none is found.

@@ -33,10 +33,15 @@ pub(super) fn shared(
         construct(&Task { machine: &machine, ..*task }, &watch.silent()).map(|path| Some((output, path)))
     };
     let parts: Vec<Option<(usize, Path)>> = (0..dense.cols()).into_par_iter().map(part).collect::<Result<_>>()?;
-    let mut parts: Vec<(usize, Path)> = parts.into_iter().flatten().filter(|(_, part)| !part.is_empty()).collect();
-    if outputs == Outputs::Pooled {
-        return pooled(task, &parts);
-    }
+    let parts: Vec<(usize, Path)> = parts.into_iter().flatten().filter(|(_, part)| !part.is_empty()).collect();
+    // Outputs that have no vector yet are left out, and how they ended with them.
+    let mut path = if outputs == Outputs::Pooled { pooled(task, &parts)? } else { own(task, parts) };
+    path.status = watch.ended(path.status);
+    Ok(path)
+}
+
+/// Every output on its own vectors.
+fn own(task: &Task, mut parts: Vec<(usize, Path)>) -> Path {
     let (mut all, mut count) = (vec![], 0);
     for (_, part) in &mut parts {
         let vectors = vectors_of(part);
@@ -45,7 +50,7 @@ pub(super) fn shared(
         all.extend(vectors.into_values());
     }
     let all = Matrix::new(all, count, task.machine.dim()).unwrap_or_default();
-    Ok(Path::joined(task.machine, parts, &all.into()))
+    Path::joined(task.machine, parts, &all.into())
 }
 
 fn vectors_of(path: &Path) -> Matrix {

@@ -137,7 +137,7 @@ impl Compression<'_> {
             why,
             missing,
             trained_further,
-            status: if watch.cancelled() { Status::Cancelled } else { Status::Converged },
+            status: watch.ended(Status::Converged),
         })
     }
 }

@@ -47,8 +47,11 @@ impl Run<'_> {
     }
 
     pub fn first_failure(&self) -> Error {
+        if self.watch.cancelled() {
+            return Error::Cancelled;
+        }
         let words = self.tried.iter().find_map(|attempt| attempt.failed.clone());
-        Error::data(words.unwrap_or_else(|| "no machine was found before the run was stopped".into()))
+        Error::data(words.unwrap_or_else(|| "no strategy found a machine".into()))
     }
 
     /// The machines that a strategy starts from, at a size, as far as there are any.

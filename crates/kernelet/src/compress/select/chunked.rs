@@ -79,13 +79,9 @@ impl Chunked {
         // What each vector lacks: alpha - beta, zero before its chunk has had a turn.
         let mut lacking = Matrix::zeros(n, alpha.cols());
         let mut chosen: Vec<Vec<usize>> = vec![vec![]; n.div_ceil(self.size)];
-        let (turns, mut status) = (self.passes * chosen.len(), Status::Converged);
+        let turns = self.passes * chosen.len();
         for turn in 0..turns {
-            if watch.cancelled() {
-                status = Status::Cancelled;
-                break;
-            }
-            if turn > 0 && spending.out_of_time() {
+            if watch.cancelled() || (turn > 0 && spending.out_of_time()) {
                 break;
             }
             let chunk = turn % chosen.len();
@@ -109,7 +105,7 @@ impl Chunked {
             }
             watch.report("chunks", turn as u64 + 1, Some(turns as u64), None);
         }
-        Ok((chosen.into_iter().flatten().collect(), status))
+        Ok((chosen.into_iter().flatten().collect(), watch.ended(Status::Converged)))
     }
 }
 

@@ -64,7 +64,7 @@ impl Scan<'_> {
                 supports.offer(support);
             }
         }
-        (supports, if watch.cancelled() { Status::Cancelled } else { Status::Converged })
+        (supports, watch.ended(Status::Converged))
     }
 }
 

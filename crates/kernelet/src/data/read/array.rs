@@ -14,15 +14,17 @@ pub struct Array {
     pub values: Values,
 }
 
-/// The values of an [`Array`], in the narrowest of four types that holds them.
+/// The values of an [`Array`], in the narrowest of five types that holds them.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
-    /// Double precision; also unsigned integers too large for 64 bits with a sign.
+    /// Double precision.
     F64(Vec<f64>),
     /// Single precision.
     F32(Vec<f32>),
     /// Integers of any width, and false and true as 0 and 1.
     I64(Vec<i64>),
+    /// Unsigned integers too large for 64 bits with a sign.
+    U64(Vec<u64>),
     /// Text.
     Text(Vec<String>),
 }
@@ -34,15 +36,16 @@ impl Values {
             Values::F64(values) => Some(values.clone()),
             Values::F32(values) => Some(values.iter().map(|&v| v.into()).collect()),
             Values::I64(values) => Some(values.iter().map(|&v| v as f64).collect()),
+            Values::U64(values) => Some(values.iter().map(|&v| v as f64).collect()),
             Values::Text(_) => None,
         }
     }
 
-    /// Unsigned integers: as integers where all fit, else in double precision.
+    /// Unsigned integers, with a sign where all fit.
     pub(super) fn from_unsigned(values: Vec<u64>) -> Values {
         match values.iter().all(|&v| i64::try_from(v).is_ok()) {
             true => Values::I64(values.into_iter().map(|v| v as i64).collect()),
-            false => Values::F64(values.into_iter().map(|v| v as f64).collect()),
+            false => Values::U64(values),
         }
     }
 
@@ -53,6 +56,7 @@ impl Values {
             Values::F64(values) => values.iter().map(|v| (v + 0.0).to_string()).collect(),
             Values::F32(values) => values.iter().map(|v| (v + 0.0).to_string()).collect(),
             Values::I64(values) => values.iter().map(i64::to_string).collect(),
+            Values::U64(values) => values.iter().map(u64::to_string).collect(),
             Values::Text(values) => values.clone(),
         }
     }
@@ -62,6 +66,7 @@ impl Values {
             Values::F64(values) => Values::F64(places.map(|at| values[at]).collect()),
             Values::F32(values) => Values::F32(places.map(|at| values[at]).collect()),
             Values::I64(values) => Values::I64(places.map(|at| values[at]).collect()),
+            Values::U64(values) => Values::U64(places.map(|at| values[at]).collect()),
             Values::Text(values) => Values::Text(places.map(|at| values[at].clone()).collect()),
         }
     }
@@ -75,6 +80,7 @@ impl Array {
             Values::F64(values) => matrix(values, rows, cols)?.into(),
             Values::F32(values) => matrix(values, rows, cols)?.into(),
             Values::I64(values) => matrix(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>(), rows, cols)?.into(),
+            Values::U64(values) => matrix(values.into_iter().map(|v| v as f64).collect::<Vec<f64>>(), rows, cols)?.into(),
             Values::Text(_) => return Err(Error::format(origin, None, None, "features must be numbers, but these are text")),
         })
     }
@@ -161,6 +167,8 @@ mod tests {
         assert_eq!(labels(Values::F64(vec![3.0, -0.0, 0.5, 3.0]), 4), ["0", "0.5", "3"]);
         assert_eq!(labels(Values::F32(vec![0.1, 2.0]), 2), ["0.1", "2"]);
         assert_eq!(labels(Values::I64(vec![10, 9, -1]), 3), ["-1", "9", "10"]);
+        assert_eq!(labels(Values::I64(vec![9007199254740993, 9007199254740992]), 2), ["9007199254740992", "9007199254740993"]);
+        assert_eq!(labels(Values::from_unsigned(vec![u64::MAX, u64::MAX - 1]), 2), ["18446744073709551614", "18446744073709551615"]);
         assert_eq!(labels(Values::Text(vec!["b".into(), "a".into()]), 2), ["a", "b"]);
     }
 

@@ -12,7 +12,7 @@ use super::{
     Read, Reading,
     columns::{Chosen, checked_header, choose},
     source,
-    targets::{Targets, quoted},
+    targets::{Targets, is_missing, quoted},
 };
 use crate::{
     Error, Result,
@@ -214,9 +214,8 @@ enum Kind {
 }
 
 fn kind(field: &[u8]) -> Kind {
-    const MISSING: [&[u8]; 7] = [b"", b"?", b"na", b"n/a", b"nan", b"null", b"none"];
     let field = field.trim_ascii();
-    match MISSING.iter().any(|mark| field.eq_ignore_ascii_case(mark)) {
+    match is_missing(field) {
         true => Kind::Missing,
         false if fast_float2::parse::<f64, _>(field).is_ok() => Kind::Number,
         false => Kind::Word,

@@ -278,7 +278,7 @@ pub(super) mod tests {
         assert_eq!(parsed(">f4", "(2,)", &bytes([0.5f32, 2.0].map(f32::to_be_bytes))), Values::F32(vec![0.5, 2.0]));
         assert_eq!(parsed("<f8", "(2,)", &bytes([0.5f64, 2.0].map(f64::to_le_bytes))), Values::F64(vec![0.5, 2.0]));
         let huge = parsed("<u8", "(1,)", &u64::MAX.to_le_bytes());
-        assert_eq!(huge, Values::F64(vec![u64::MAX as f64]));
+        assert_eq!(huge, Values::U64(vec![u64::MAX]));
     }
 
     #[test]

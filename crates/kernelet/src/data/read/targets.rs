@@ -60,6 +60,9 @@ impl Targets {
         if let Some((_, code)) = self.recent.iter().find(|(known, _)| known == text) {
             return Ok(*code);
         }
+        if is_missing(text) {
+            return Err(format!("the label is missing ({}); fill it in or leave the row out", String::from_utf8_lossy(text)));
+        }
         let Ok(label) = std::str::from_utf8(text) else {
             return Err("the label is not valid UTF-8".into());
         };
@@ -69,6 +72,12 @@ impl Targets {
         }
         Ok(code)
     }
+}
+
+/// Whether a field stands for a value that is not known.
+pub(super) fn is_missing(field: &[u8]) -> bool {
+    const MARKS: [&[u8]; 9] = [b"", b"?", b"na", b"n/a", b"nan", b"-nan", b"+nan", b"null", b"none"];
+    MARKS.iter().any(|mark| field.eq_ignore_ascii_case(mark))
 }
 
 /// Text from a file, in quotes and cut where it is long, for a message.
@@ -95,6 +104,16 @@ mod tests {
         let Target::Classes(classes) = first.finish() else { panic!("no classes") };
         let texts: Vec<&str> = classes.codes.iter().map(|&c| classes.labels[c as usize].text()).collect();
         assert_eq!(texts, ["+1", "b", "+1", "c", "+1", "b"]);
+    }
+
+    #[test]
+    fn a_missing_label_is_no_class_where_labels_are_wanted() {
+        for text in ["nan", "NaN", "-nan", "?", "NA"] {
+            let error = Targets::new(Wanted::Classes).push(text.as_bytes()).unwrap_err();
+            assert_eq!(error, format!("the label is missing ({text}); fill it in or leave the row out"));
+            Targets::new(Wanted::Nothing).push(text.as_bytes()).unwrap();
+        }
+        Targets::new(Wanted::Classes).push(b"nano").unwrap();
     }
 
     #[test]

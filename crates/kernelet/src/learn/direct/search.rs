@@ -182,7 +182,8 @@ impl Search {
                 best = Some(path);
             }
         }
-        best.ok_or_else(|| Error::data("no start led to a machine"))
+        let best = best.ok_or_else(|| Error::data("no start led to a machine"))?;
+        Ok(best.into_iter().map(|fit| fit.ended(watch)).collect())
     }
 
     fn path(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Fit>> {
@@ -246,7 +247,7 @@ impl Search {
             objective: solution.value,
             dual_objective: None,
             iterations: (earlier + place.iterations) as u64,
-            status: status(place.ended, watch),
+            status: status(place.ended),
             evaluations: watch.evaluations() - before,
         };
         Ok(Level { fit: Fit { machine, report }, z: place.z, frame, solution })
@@ -315,9 +316,9 @@ fn spread(z: &Matrix) -> f64 {
 }
 
 /// A limit of steps is how these runs are meant to end.
-fn status(ended: Ended, watch: &Watch) -> Status {
+fn status(ended: Ended) -> Status {
     match ended {
-        _ if watch.cancelled() => Status::Cancelled,
+        Ended::Stopped => Status::Cancelled,
         Ended::Iterations => Status::IterationLimit,
         _ => Status::Converged,
     }

@@ -94,7 +94,7 @@ impl Learner for OnBasis {
         }
         let sizes: Vec<usize> = (0..usize::BITS).map(|i| 1 << i).take_while(|&size| size < last.machine.vectors()).collect();
         let mut path = self.path(&sizes, data, watch)?;
-        path.push(last);
+        path.push(last.ended(watch));
         Ok(path)
     }
 }
@@ -123,7 +123,7 @@ impl OnBasis {
             let basis = whole.leading(size);
             let mut fit = fit(&basis, self.learner.learn_in_frame(data, &basis, watch)?, data)?;
             fit.machine.metadata.basis = Some(self.metadata(&BasisBudget { max_vectors: size, ..budget.clone() }, &basis));
-            Ok(fit)
+            Ok(fit.ended(watch))
         };
         sizes.iter().map(at).collect()
     }
@@ -148,7 +148,7 @@ impl OnBasis {
         fit.report.evaluations += watch.evaluations() - before;
         fit.machine.metadata = Metadata { rows: Some(rows), basis: Some(metadata), ..fit.machine.metadata };
         fit.machine.check()?;
-        Ok(fit)
+        Ok(fit.ended(watch))
     }
 
     fn metadata(&self, budget: &BasisBudget, basis: &Basis) -> BasisMetadata {

@@ -169,7 +169,7 @@ impl Learner for Rvm {
             objective: -solved.iter().map(|s| s.evidence).sum::<f64>(),
             dual_objective: None,
             iterations: solved.iter().map(|s| s.actions).sum(),
-            status: solved.iter().fold(Status::Converged, |worst, s| worst.worse(s.status)),
+            status: watch.ended(solved.iter().fold(Status::Converged, |worst, s| worst.worse(s.status))),
             evaluations: watch.evaluations() - before,
         };
         let machine = self.assemble(&counted, &solved, decision, data.len(), report.objective);
