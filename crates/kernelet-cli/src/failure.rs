@@ -105,7 +105,7 @@ impl From<Error> for Failure {
         let failure = match &error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => Failure::BrokenPipe,
             Error::Cancelled => Failure::Cancelled,
-            Error::Parameter { .. } | Error::Unsupported { .. } | Error::Request(_) => Failure::usage(spelled(&error)),
+            Error::Parameter { .. } | Error::Unsupported { .. } | Error::Request(_) => Failure::usage(error.spelled(flag)),
             _ => Failure::failed(error.to_string()),
         };
         match hint(&error) {
@@ -125,9 +125,9 @@ fn hint(error: &Error) -> Option<&'static str> {
     }
 }
 
-/// The message of an error with settings as flags.
-pub fn spelled(error: &Error) -> String {
-    error.spelled(|name| format!("--{name}"))
+/// The name of a setting as a flag.
+pub fn flag(name: &str) -> String {
+    format!("--{name}")
 }
 
 #[cfg(test)]

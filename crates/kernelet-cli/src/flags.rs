@@ -7,7 +7,7 @@ use clap::{
 use kernelet::request::{self, Field, Takes};
 use serde_json::{Map, Value};
 
-use crate::failure::spelled;
+use crate::failure::flag as spelled_flag;
 
 /// The flags of a request to train.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl FromArgMatches for CompressFlags {
 }
 
 fn wrong(error: kernelet::Error) -> clap::Error {
-    clap::Error::raw(ErrorKind::ValueValidation, spelled(&error) + "\n")
+    clap::Error::raw(ErrorKind::ValueValidation, error.spelled(spelled_flag) + "\n")
 }
 
 /// The settings that are flags: the seed is one of every command.

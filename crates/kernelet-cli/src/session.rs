@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::{
     arguments::Everywhere,
-    failure::{Failure, Result},
+    failure::{Failure, Result, flag},
     layout::{plain, plain_lines},
     progress::Bar,
 };
@@ -63,6 +63,11 @@ impl Session {
         if !self.quiet {
             say(&format!("note: {}", text.as_ref()));
         }
+    }
+
+    /// Notes of a request, with its settings as flags.
+    pub fn notes(&self, notes: &[String]) {
+        notes.iter().for_each(|note| self.note(kernelet::spelled(note, flag)));
     }
 
     /// Says something for people who asked for more.

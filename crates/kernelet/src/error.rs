@@ -112,9 +112,10 @@ impl Error {
 
     /// The message with the names of settings as an interface writes them: `--max-error` or `max_error`.
     pub fn spelled(&self, spell: impl Fn(&str) -> String) -> String {
-        let Error::Request(sentence) = self else { return self.to_string() };
-        let parts = sentence.split('`').enumerate();
-        parts.map(|(i, part)| if i % 2 == 1 { spell(part) } else { part.to_string() }).collect()
+        match self {
+            Error::Request(sentence) => spelled(sentence, spell),
+            other => other.to_string(),
+        }
     }
 
     /// Data that cannot be used, said in a sentence.
@@ -131,6 +132,12 @@ impl Error {
     pub fn format(path: impl Display, line: Option<usize>, column: Option<usize>, reason: impl Into<String>) -> Self {
         Error::Format { path: path.to_string(), line, column, reason: reason.into() }
     }
+}
+
+/// A sentence with the names of settings, which stand in backticks, as an interface writes them.
+pub fn spelled(sentence: &str, spell: impl Fn(&str) -> String) -> String {
+    let parts = sentence.split('`').enumerate();
+    parts.map(|(i, part)| if i % 2 == 1 { spell(part) } else { part.to_string() }).collect()
 }
 
 /// Checks that a parameter is a finite number above zero.

@@ -34,5 +34,5 @@ mod named;
 pub mod request;
 pub mod watch;
 
-pub use error::{Error, Result};
+pub use error::{Error, Result, spelled};
 pub use named::Named;

@@ -114,7 +114,7 @@ fn upward(file: &str, text: &str, module: &[String]) -> Vec<String> {
         (None, _) => true,
         (Some(own), Some(other)) => other > own,
         // Items that the root reexports, such as `Error`.
-        (Some(_), None) => !matches!(reference.to.as_str(), "Error" | "Result"),
+        (Some(_), None) => !matches!(reference.to.as_str(), "Error" | "Named" | "Result"),
     };
     let all = references(text, module);
     all.iter().filter(|reference| wrong(reference)).map(|r| format!("{file}:{}: {from} uses {}", r.line, r.to)).collect()

@@ -73,6 +73,9 @@ impl Train {
         self.request.0.seed = session.seed;
         let request = &self.request.0;
         request.check()?;
+        if self.start.is_some() {
+            request.check_start()?;
+        }
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
         let data = self.input.training_rows(&self.data, request.wanted(), session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
@@ -80,7 +83,7 @@ impl Train {
         let clock = Instant::now();
         let trained = request.run(&data, &Given { start, scale }, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
-        trained.notes.iter().for_each(|note| session.note(note));
+        session.notes(&trained.notes);
         let sizes = trained.metrics(&data, &session.watch())?;
         model::save(trained.machine(), &self.output)?;
         let kept = format!("the machine of the work so far is kept in {}", self.output.display());

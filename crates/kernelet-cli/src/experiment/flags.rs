@@ -148,7 +148,7 @@ pub fn check(method: &Method, set: &Set, chosen: &Values) -> Result<(), String> 
         }
     }
     match &method.compress {
-        Some(flags) => read_compress(&filled(flags, &values)?, 0)?.check(true).map_err(|error| error.to_string()),
+        Some(flags) => read_compress(&filled(flags, &values)?, 0)?.check(true, false).map_err(|error| error.to_string()),
         None => Ok(()),
     }
 }

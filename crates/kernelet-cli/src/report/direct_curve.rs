@@ -2,7 +2,7 @@
 use kernelet::{
     Named,
     data::{Dataset, Target, read::Wanted},
-    request::{Given, LearnerName, Train, Vectors},
+    request::{Given, LearnerName, Method, Train, Vectors},
 };
 
 use super::curves::{Material, Step};
@@ -28,7 +28,7 @@ pub fn steps(learner: LearnerName, material: &Material, session: &Session) -> Re
     let train = like.unwrap_or_else(|| Train { learner: Some(learner), ..Train::like(machine, 1, session.seed).unwrap_or_default() });
     let Some(data) = material.data.filter(|_| has_targets(&train, material.data)) else {
         let what = if train.wanted() == Wanted::Values { "numbers to predict" } else { "class labels" };
-        return Err(Failure::usage(format!("{} trains on rows with {what}; give them with --data", learner.name())));
+        return Err(Failure::usage(format!("{} trains on rows with {what}; give them with --data", Method::Direct(learner).name())));
     };
     let taken = machine.metadata.c.is_none().then_some(train.settings.c).flatten();
     let note = taken.map(|c| format!("The model does not store C; taken as {c}, the largest coefficient"));

@@ -38,8 +38,7 @@ fn goals_of_quality_find_a_size_with_any_method() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
     for method in ["auto", "pursuit", "fixed-point"] {
-        let flags = ["--method", method, "--data", &data, "--min-agreement", "0.9", "--effort", "quick", "--json"];
-        let json = compress(&folder, &model, &flags).json();
+        let json = compress(&folder, &model, &["--method", method, "--data", &data, "--min-agreement", "0.9", "--json"]).json();
         assert!(number(&json, "agreement") > 0.8 && number(&json, "vectors") < number(&json, "vectors_before"), "{method} {json}");
     }
     let loss = compress(&folder, &model, &["--data", &data, "--max-loss", "0.05", "--effort", "quick", "--json"]).json();
@@ -105,10 +104,10 @@ fn what_cannot_be_asked_has_a_sentence() {
     let plain = folder.file("plain.csv", "x,z\n1,2\n3,4\n2,1\n0.5,0.1\n");
     compress(&folder, &model, &["--max-loss", "0.01"]).failed(2, "measured on rows; give them with --data");
     compress(&folder, &model, &["--max-loss", "-1", "--data", &data]).failed(2, "max-loss is -1");
-    compress(&folder, &model, &["--max-loss", "0.01", "--data", &plain]).failed(2, "has no targets; ask for --min-agreement");
-    compress(&folder, &model, &["--labels", "--data", &plain]).failed(2, "leave --labels out");
+    compress(&folder, &model, &["--max-loss", "0.01", "--data", &plain]).failed(2, "which have none; ask for --min-agreement");
+    compress(&folder, &model, &["--labels", "--data", &plain]).failed(2, "--labels needs rows with labels; leave it out");
     compress(&folder, &model, &["--metric", "mse", "--data", &data, "--vectors", "4"]).failed(2, "error or balanced-error");
-    compress(&folder, &model, &["--effort", "huge"]).failed(2, "there are quick, normal, thorough");
+    compress(&folder, &model, &["--effort", "huge"]).failed(2, "possible values: quick, normal, thorough");
     compress(&folder, &model, &["--max-bytes", "10"]).failed(2, "a model with one vector");
     compress(&folder, &model, &["--layout", "libsvm", "--vectors", "4", "--refit", "none"]).failed(2, "leave --refit out");
 }

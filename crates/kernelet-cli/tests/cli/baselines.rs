@@ -29,10 +29,10 @@ fn what_a_baseline_does_not_use_is_refused_in_words() {
     };
     fails(&["--method", "rs"], "--method rs needs --vectors");
     fails(&["--method", "mrs", "--vectors", "0"], "vectors is 0, but must be at least 1");
-    fails(&["--method", "rsvm", "--vectors", "4", "--learner", "fisher"], "--method rsvm goes with svc, not with fisher");
-    fails(&["--method", "rvm-margin", "--vectors", "4"], "leave --vectors away");
-    fails(&["--method", "mrsvm", "--vectors", "4", "--shrink", "sv"], "--shrink goes with a basis");
-    fails(&["--method", "mrsvm", "--vectors", "4", "--iterations", "9"], "--iterations goes with direct training");
+    fails(&["--method", "rsvm", "--vectors", "4", "--learner", "fisher"], "--method rsvm goes with the --learner svc, not with fisher");
+    fails(&["--method", "rvm-margin", "--vectors", "4"], "--vectors is not used by rvm-margin, which finds their number");
+    fails(&["--method", "mrsvm", "--vectors", "4", "--shrink", "sv"], "--shrink is not used by mrsvm, only by svc on a basis");
+    fails(&["--method", "mrsvm", "--vectors", "4", "--iterations", "9"], "--iterations is not used by mrsvm, only by direct training of");
 }
 
 #[test]
@@ -49,5 +49,6 @@ fn a_penalty_that_is_not_given_is_chosen_by_cross_validation() {
     let kept = folder.path("kept");
     run(&[&train[..], &["--checkpoint", &kept]].concat()).failed(2, "without --lambda cross-validation makes several");
     let few = folder.file("few.svm", two_classes(3));
-    run(&["train", &few, "-o", &model, "--learner", "fisher", "--gamma", "0.5", "--vectors", "2"]).failed(2, "say --lambda");
+    run(&["train", &few, "-o", &model, "--learner", "fisher", "--gamma", "0.5", "--vectors", "2"])
+        .failed(2, "without --lambda cross-validation chooses the penalty: give it");
 }

@@ -115,18 +115,25 @@ fn what_makes_no_sense_is_refused_in_words() {
     let fails = |flags: &[&str], words: &str| {
         run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);
     };
-    fails(&["--vectors", "5", "--learner", "nu-svc"], "--vectors needs a --method that chooses the vectors");
-    fails(&["--vectors", "5", "--learner", "nu-svc"], "there are greedy-basis, rpcholesky, kmeans, random");
-    fails(&["--method", "kmeans"], "--method kmeans needs --vectors, --max-error or both");
-    fails(&["--method", "kmeans", "--max-error", "0.1"], "--max-error is not used by kmeans, only by greedy-basis, rpcholesky");
+    fails(&["--method", "kmeans"], "--method kmeans needs --vectors");
+    fails(
+        &["--method", "kmeans", "--max-error", "0.1"],
+        "--max-error is not used by svc on a basis by kmeans, only by --method greedy-basis, rpcholesky",
+    );
     fails(&["--method", "kmeans", "--vectors", "0"], "vectors is 0, but must be at least 1");
     fails(&["--method", "greedy-basis", "--vectors", "4", "--max-error", "-1"], "max-error is -1, but must be 0 or above");
-    fails(&["--method", "greedy-basis", "--max-error", "0"], "--max-error 0 needs --vectors as well");
+    fails(&["--method", "greedy-basis", "--max-error", "0"], "--method greedy-basis needs --vectors, a --max-error above 0, or both");
     fails(&["--method", "kmeans", "--vectors", "4", "--kernel", "sigmoid"], "not positive definite");
-    fails(&["--method", "kmeans", "--vectors", "4", "--learner", "rvm"], "--method kmeans goes with svc, nu-svc, svr");
-    fails(&["--method", "kmeans", "--vectors", "4", "--learner", "fisher", "--shrink", "sv"], "only svc has the support vectors");
-    fails(&["--method", "kmeans", "--vectors", "4", "--shrink", "half"], "there are never, sv, retrain");
-    fails(&["--method", "kmeans", "--vectors", "4", "--start", &data], "--start is not used with a basis");
+    fails(
+        &["--method", "kmeans", "--vectors", "4", "--learner", "rvm"],
+        "rvm is always a full machine; a number of --vectors goes with svc, nu-svc, svr",
+    );
+    fails(
+        &["--method", "kmeans", "--vectors", "4", "--learner", "fisher", "--shrink", "sv"],
+        "--shrink is not used by fisher on a basis by kmeans, only by svc on a basis",
+    );
+    fails(&["--method", "kmeans", "--vectors", "4", "--shrink", "half"], "possible values: never, sv, retrain");
+    fails(&["--method", "kmeans", "--vectors", "4", "--start", &data], "--start is not used by svc on a basis by");
     fails(&["--method", "grid", "--vectors", "4"], "grid");
     let alone = folder.file("one.svm", "1 1:2\n1 1:3\n");
     run(&["train", &alone, "-o", &model, "--method", "random", "--vectors", "1"]).failed(1, "a classifier needs at least two classes");

@@ -81,7 +81,22 @@ fn several_classes_share_their_vectors_or_have_their_own() {
     let (data, model, small) = (folder.file("a.csv", three_classes(120)), folder.path("m"), folder.path("s"));
     run(&["train", &data, "-o", &model, "--multiclass", "one-vs-rest"]).succeeded();
     let joint = run(&["compress", &model, "-o", &small, "--method", "pursuit", "--vectors", "9", "--data", &data, "--json"]).json();
-    let separate = run(&["compress", &model, "-o", &small, "--vectors", "3", "--outputs", "separate", "--data", &data, "--json"]).json();
+    let separate = run(&[
+        "compress",
+        &model,
+        "-o",
+        &small,
+        "--method",
+        "pursuit",
+        "--vectors",
+        "3",
+        "--outputs",
+        "separate",
+        "--data",
+        &data,
+        "--json",
+    ])
+    .json();
     assert_eq!(joint["vectors"], 9);
     assert!(separate["vectors"].as_u64().unwrap() <= 9);
     assert!(joint["relative_residual"].as_f64().unwrap() < separate["relative_residual"].as_f64().unwrap());
@@ -99,7 +114,7 @@ fn budgets_that_make_no_sense_are_wrong_usage_and_too_large_ones_are_capped() {
     compress(&["--max-residual", "-1"]).failed(2, "max-residual is -1");
     compress(&["--vectors", "3", "--refit", "margin"]).failed(2, "--refit margin needs rows; give them with --data");
     compress(&["--vectors", "3", "--method", "magic"]).failed(2, "auto, pursuit, l1, l0, independent, fixed-point, gradient, refine");
-    compress(&["--vectors", "3", "--sample", "0"]).failed(2, "sample is 0");
+    compress(&["--vectors", "3", "--method", "pursuit", "--sample", "0"]).failed(2, "sample is 0");
     assert!(!std::path::Path::new(&small).exists());
     let capped = compress(&["--vectors", "10000", "--json"]).json();
     assert_eq!(capped["capped"], true);

@@ -19,13 +19,13 @@ fn new_vectors_are_nearer_than_chosen_ones_and_refined_ones_nearer_still() {
         assert!(residual(&made) < residual(&chosen), "{made}");
         assert!(residual(&compress(&["--method", method, "--refine"])) < residual(&made));
     }
-    assert!(residual(&compress(&["--refine"])) < residual(&chosen));
-    assert!(residual(&compress(&["--refine", "--refine-joint", "--refine-steps", "20"])) < residual(&chosen));
+    assert!(residual(&compress(&["--method", "pursuit", "--refine"])) < residual(&chosen));
+    assert!(residual(&compress(&["--method", "pursuit", "--refine", "--refine-joint", "--refine-steps", "20"])) < residual(&chosen));
     assert!(residual(&compress(&["--method", "refine", "--start-from", "vectors"])) < residual(&chosen));
     assert_eq!(compress(&["--method", "fixed-point", "--starts", "3", "--start-from", "kmeans"])["vectors"], 3);
     let data = folder.path("train.svm");
     for objective in ["--refine=outputs", "--refine=margins"] {
-        assert!(compress(&["--data", &data, objective])["train_error"].is_number());
+        assert!(compress(&["--method", "pursuit", "--data", &data, objective])["train_error"].is_number());
     }
     assert!(run(&["predict", &small, &data]).succeeded().out.lines().count() >= 60);
 }
@@ -59,8 +59,12 @@ fn what_does_not_go_together_is_wrong_usage() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let compress = |flags: &[&str]| run(&[&["compress", &model, "-o", &small, "--vectors", "3"][..], flags].concat());
-    compress(&["--starts", "3"]).failed(2, "--starts is not used by pursuit, only by fixed-point, gradient");
-    compress(&["--method", "fixed-point", "--starts", "0"]).failed(2, "starts is 0, but must be at least 1");
+    compress(&["--starts", "3"]).failed(2, "--starts is not used by the --method auto, only by fixed-point, gradient");
+    compress(&["--refine"]).failed(2, "--refine is not used by the --method auto");
+    let compress = |flags: &[&str]| compress(&[&["--method", "pursuit"][..], flags].concat());
+    compress(&["--starts", "3"]).failed(2, "--starts is not used by the --method pursuit, only by fixed-point, gradient");
+    let fixed_point = ["compress", &model, "-o", &small, "--vectors", "3", "--method", "fixed-point", "--starts", "0"];
+    run(&fixed_point).failed(2, "starts is 0, but must be at least 1");
     compress(&["--refine=outputs"]).failed(2, "need rows; give them with --data");
     compress(&["--outputs", "pooled"]).failed(2, "pooled goes with fixed-point and gradient");
     compress(&["--refine=outputs", "--refine-joint", "--data", &folder.path("train.svm")]).failed(2, "joint is true");
@@ -103,5 +107,5 @@ fn searches_begin_at_the_rows_of_a_file() {
         assert!(residual(&poor) >= residual(&json), "{poor} {json}");
     }
     compress("none.svm", &["--method", "fixed-point"]).failed(1, "none.svm");
-    compress(&model, &["--method", "pursuit"]).failed(2, "--starts-from is not used by pursuit, only by fixed-point, gradient");
+    compress(&model, &["--method", "pursuit"]).failed(2, "--init-data is not used by the --method pursuit, only by fixed-point, gradient");
 }

@@ -43,12 +43,14 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model][..], flags].concat());
     train(&["--method", "margin"]).failed(2, "--method margin needs --vectors");
-    train(&["--loss", "hinge"]).failed(2, "--loss goes with direct training");
+    train(&["--loss", "hinge"]).failed(2, "--loss is not used by svc, only by direct training of svc");
     train(&["--vectors", "3", "--multiclass", "one-vs-one"]).failed(2, "use --multiclass shared (one set of vectors) or one-vs-rest");
     train(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
     train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which has a corner");
-    train(&["--vectors", "3", "--max-error", "0.1"]).failed(2, "--max-error goes with a basis");
-    train(&["--learner", "ridge", "--method", "margin", "--vectors", "3"]).failed(2, "--method margin goes with svc, not with ridge");
+    train(&["--vectors", "3", "--max-error", "0.1"])
+        .failed(2, "--max-error is not used by direct training of svc, only by --method greedy-basis, rpcholesky");
+    train(&["--learner", "ridge", "--method", "margin", "--vectors", "3"])
+        .failed(2, "--method margin goes with the --learner svc, not with ridge");
     train(&["--vectors", "3", "--checkpoint", &folder.path("so-far"), "--tune"]).failed(2, "--checkpoint is for one run");
     train(&["--vectors", "3", "--checkpoint", &folder.path("so-far"), "--growth", "doubling"])
         .failed(2, "checkpoint does not work with several starts or growing vectors");

@@ -64,12 +64,15 @@ fn what_direct_training_cannot_do_is_refused_in_words() {
     let fails = |flags: &[&str], words: &str| {
         run(&[&["train", &data, "-o", &model, "--vectors", "4"], flags].concat()).failed(2, words);
     };
-    fails(&["--learner", "fisher", "--method", "ridge"], "--method ridge goes with ridge, not with fisher");
+    fails(&["--learner", "fisher", "--method", "ridge"], "--method ridge goes with the --learner ridge, not with fisher");
     fails(&["--learner", "fisher", "--penalty", "none"], "use the penalty weight");
     fails(&["--learner", "pca", "--components", "9"], "components is 9, but must be at most 4, the number of vectors");
-    fails(&["--learner", "pca", "--explained", "0.9"], "say how many components");
-    fails(&["--learner", "ridge", "--loss", "hinge"], "--loss goes with --method margin; ridge has its own");
-    fails(&["--learner", "logistic", "--refit", "margin"], "--refit goes with fisher, not with logistic");
-    fails(&["--learner", "fisher", "--refit", "margin", "--bias", "midpoint"], "--bias is not used with --refit margin");
+    fails(&["--learner", "pca", "--explained", "0.9"], "--explained is not used by direct training of pca");
+    fails(&["--learner", "ridge", "--loss", "hinge"], "--loss is not used by direct training of ridge, only by direct training of svc");
+    fails(
+        &["--learner", "logistic", "--refit", "margin"],
+        "--coefficients is not used by direct training of logistic, only by direct training of fisher",
+    );
+    fails(&["--learner", "fisher", "--refit", "margin", "--bias", "midpoint"], "--bias is not used with --coefficients margin");
     fails(&["--learner", "one-class", "--kernel", "exponential"], "which has a corner");
 }

@@ -44,8 +44,8 @@ fn penalties_and_what_goes_with_them() {
     assert!(none.err.contains("5 directions have more than 1e-10 of the largest scatter; all others are left out"), "{}", none.err);
     train(&["--penalty", "none", "--lambda", "1"]).failed(2, "--lambda is not used with --penalty none");
     train(&["--c", "1"]).failed(2, "--c is used by fisher only with --bias svm");
-    train(&["--penalty", "ridge"]).failed(2, "there are weight, coefficients, none");
-    train(&["--bias", "zero"]).failed(2, "there are midpoint, equal-mahalanobis, least-error, svm");
+    train(&["--penalty", "ridge"]).failed(2, "possible values: weight, coefficients, none");
+    train(&["--bias", "zero"]).failed(2, "possible values: midpoint, equal-mahalanobis, least-error, svm");
     train(&["--lambda", "0"]).failed(2, "lambda is 0, but must be a finite number above 0");
     train(&["--kernel", "sigmoid"]).failed(2, "does not work with the sigmoid kernel");
     train(&["--kernel", "sigmoid", "--penalty", "coefficients"]).succeeded();

@@ -53,9 +53,10 @@ fn what_makes_no_sense_is_refused_or_said() {
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model], flags].concat());
     let pursuit = |flags: &[&str]| train(&[&["--learner", "fisher", "--gamma", "1", "--method", "fisher-pursuit"], flags].concat());
-    train(&["--method", "fisher-pursuit", "--vectors", "4"]).failed(2, "--method fisher-pursuit goes with --learner fisher, not with svc");
+    train(&["--method", "fisher-pursuit", "--vectors", "4"])
+        .failed(2, "--method fisher-pursuit goes with the --learner fisher, not with svc");
     train(&["--learner", "fisher", "--method", "random", "--vectors", "4", "--stages", "2"])
-        .failed(2, "--stages goes with --method fisher-pursuit");
+        .failed(2, "--stages is not used by fisher on a basis by random, only by --method fisher-pursuit");
     pursuit(&[]).failed(2, "--method fisher-pursuit needs --vectors");
     pursuit(&["--vectors", "4", "--criterion", "best"]).failed(2, "possible values: random, optimal, pseudo");
     pursuit(&["--vectors", "4", "--deflation", "half"]).failed(2, "possible values: none, hotelling, projection");
@@ -63,8 +64,8 @@ fn what_makes_no_sense_is_refused_or_said() {
     pursuit(&["--vectors", "4", "--sample", "0"]).failed(2, "sample is 0, but must be at least 1");
     pursuit(&["--vectors", "4", "--every", "0"]).failed(2, "every is 0, but must be at least 1");
     pursuit(&["--vectors", "4", "--folds", "1"]).failed(2, "folds is 1, but must be at least 2");
-    pursuit(&["--vectors", "4", "--max-error", "0.1"]).failed(2, "--max-error is not used by fisher-pursuit");
-    pursuit(&["--vectors", "4", "--stages", "2", "--threshold", "1"]).failed(2, "cannot be used with");
+    pursuit(&["--vectors", "4", "--max-error", "0.1"]).failed(2, "--max-error is not used by fisher on a basis by fisher-pursuit");
+    pursuit(&["--vectors", "4", "--stages", "2", "--threshold", "1"]).failed(2, "--stages and --score-threshold contradict each other");
     pursuit(&["--vectors", "4", "--criterion", "random", "--threshold", "1"]).failed(2, "random, which has no scores");
     pursuit(&["--vectors", "4", "--threshold", "1e9"]).failed(1, "no row has a score beyond the threshold");
     let many = pursuit(&["--vectors", "4", "--stages", "9"]).succeeded();

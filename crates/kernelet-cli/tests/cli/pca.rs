@@ -38,7 +38,7 @@ fn a_part_of_the_variance_whitening_and_more_than_there_are() {
     let capped = train(&["--kernel", "linear", "--components", "9", "--json"]);
     assert!(capped.err.contains("the rows span no more than 2 components; all are kept"), "{}", capped.err);
     assert_eq!((&capped.json()["status"], capped.json()["components"].as_u64()), (&"capped".into(), Some(2)));
-    train(&["--components", "2", "--explained", "0.9"]).failed(2, "cannot be used with");
+    train(&["--components", "2", "--explained", "0.9"]).failed(2, "--components and --explained contradict each other");
     train(&["--components", "0"]).failed(2, "components is 0, but must be at least 1");
     train(&["--explained", "2"]).failed(2, "explained is 2, but must be above 0 and at most 1");
     train(&["--tune"]).failed(2, "--tune has nothing to choose for pca");

@@ -67,7 +67,8 @@ fn libsvm_text_keeps_sigmoids_and_refuses_curves() {
 fn what_cannot_be_calibrated_is_said() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", numbers(40)), folder.path("m"));
-    run(&["train", &data, "-o", &model, "--learner", "ridge", "--probability", "sigmoid"]).failed(2, "ridge predicts numbers");
+    run(&["train", &data, "-o", &model, "--learner", "ridge", "--probability", "sigmoid"])
+        .failed(2, "--probability is for classes, but ridge does not predict any");
     let lone = folder.file("lone.svm", two_classes(20) + "7 1:3 2:3\n");
     run(&["train", &lone, "-o", &model, "--probability", "sigmoid"]).failed(1, "the class 7 has only one row");
     let good = folder.file("good.svm", two_classes(20));

@@ -75,11 +75,13 @@ fn flags_that_make_no_sense_are_wrong_usage() {
     compress(&["--method", "l1"]).failed(2, "say how small: --vectors, --fraction");
     compress(&["--method", "l0"]).failed(2, "say how small");
     compress(&["--method", "independent", "--tolerance", "-1"]).failed(2, "tolerance is -1, but must be above 0 and below 1");
-    compress(&["--vectors", "3", "--lossless"]).failed(2, "--lossless is not used by pursuit, only by l0");
+    compress(&["--vectors", "3", "--lossless"]).failed(2, "--lossless is not used by the --method auto, only by l0");
     compress(&["--vectors", "3", "--weights", "inverse"]).failed(2, "only by l1");
-    compress(&["--vectors", "3", "--passes", "2"]).failed(2, "--chunk");
-    compress(&["--vectors", "3", "--chunk", "0"]).failed(2, "chunk is 0, but must be at least 1");
-    compress(&["--vectors", "3", "--chunk", "5", "--passes", "0"]).failed(2, "passes is 0, but must be at least 1");
+    let pursuit = |flags: &[&str]| compress(&[&["--method", "pursuit", "--vectors", "3"][..], flags].concat());
+    pursuit(&["--lossless"]).failed(2, "--lossless is not used by the --method pursuit, only by l0");
+    pursuit(&["--passes", "2"]).failed(2, "--passes goes with --chunk");
+    pursuit(&["--chunk", "0"]).failed(2, "chunk is 0, but must be at least 1");
+    pursuit(&["--chunk", "5", "--passes", "0"]).failed(2, "passes is 0, but must be at least 1");
 }
 
 #[test]
@@ -111,7 +113,7 @@ fn a_precomputed_kernel_is_compressed_with_its_training_rows() {
     fails(&[], 1, "the 50 training rows in their order");
     fails(&["--data", &test], 1, "the 50 training rows in their order");
     fails(&["--data", &data, "--method", "gradient"], 2, "with the training rows alone");
-    fails(&["--data", &data, "--refine"], 2, "with the training rows alone");
+    fails(&["--data", &data, "--method", "pursuit", "--refine"], 2, "with the training rows alone");
     // A basis is chosen among the rows, with doubling sizes on the way.
     let on_basis = |method: &str| {
         let flags = ["--kernel", "precomputed", "--c", "10", "--method", method, "--vectors", "8", "--path", "--json"];

@@ -56,7 +56,7 @@ fn the_width_comes_from_the_scaled_rows() {
     assert_eq!(gamma(&["--gamma", "scale"]), gamma(&[]));
     let constant = folder.file("c.csv", "a,y\n1,x\n1,z\n");
     run(&["train", &constant, "-o", &folder.path("n")]).failed(1, "all features are the same number in every row");
-    run(&["train", &constant, "-o", &folder.path("n")]).failed(1, "hint: give a number with --gamma");
+    run(&["train", &constant, "-o", &folder.path("n")]).failed(1, "gamma cannot be found from them; give it as a number");
 }
 
 #[test]
@@ -68,7 +68,8 @@ fn a_range_file_scales_like_svm_scale() {
     run(&["train", &data, "-o", &model, "--scale-file", &range, "--kernel", "linear"]).succeeded();
     assert_eq!(run(&["inspect", &model, "--json"]).json()["scale"], "shifts and factors");
     assert_eq!(run(&["predict", &model, &data]).succeeded().out, "1\n-1\n1\n-1\n");
-    run(&["train", &data, "-o", &model, "--scale-file", &range, "--scale", "minmax"]).failed(2, "cannot be used with");
+    run(&["train", &data, "-o", &model, "--scale-file", &range, "--scale", "minmax"])
+        .failed(2, "--scale and a scale from a file contradict each other");
     run(&["train", &data, "-o", &model, "--scale-file", &data]).failed(1, "a range file begins with a line x");
 }
 

@@ -30,7 +30,7 @@ fn fold_loss(fit: impl Fn(&Dataset, &Watch) -> Result<Machine>, data: &Dataset, 
     let machine = fit(&data.select(&rest), &quiet)?;
     watch.evaluated(quiet.evaluations());
     if watch.cancelled() {
-        return Err(Error::data("cancelled before the settings were chosen"));
+        return Err(Error::Cancelled);
     }
     machine.score(&data.select(held)).map(|scores: Scores| scores.loss())
 }

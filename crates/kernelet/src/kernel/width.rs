@@ -14,7 +14,9 @@ pub fn gamma_by_scale(points: &Points) -> Result<f64> {
     let gamma = 1.0 / (dim * variance);
     match gamma.is_finite() && gamma > 0.0 {
         true => Ok(gamma),
-        false if variance == 0.0 => Err(Error::data("all features are the same number in every row, so gamma cannot be found from them")),
+        false if variance == 0.0 => {
+            Err(Error::data("all features are the same number in every row, so gamma cannot be found from them; give it as a number"))
+        }
         false => Err(Error::data(format!("gamma cannot be found from features with the variance {variance:e}; scale them"))),
     }
 }

@@ -157,10 +157,18 @@ impl Compress {
         self.method() == CompressMethod::Auto
     }
 
-    /// An error when a setting is out of range, contradicts another, would be ignored, or needs `rows` where there are none.
-    pub fn check(&self, rows: bool) -> Result<()> {
+    /// An error when a setting is out of range, contradicts another, would be ignored, or needs `rows` where there are none; with a `start`
+    /// there are rows that searches begin at.
+    pub fn check(&self, rows: bool, start: bool) -> Result<()> {
         self.goals.check()?;
         self.check_used()?;
+        if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
+            let name = self.method().name();
+            return Err(Error::request(format!("`init-data` is not used by the `method` {name}, only by fixed-point, gradient")));
+        }
+        if start && self.settings.init.is_some() {
+            return Err(Error::request("`init` and `init-data` contradict each other; give one of them"));
+        }
         self.settings.make(self.method(), None, self.seed, self.path)?;
         let refinement = self.settings.refinement().unwrap_or_default();
         refinement.check()?;
@@ -222,11 +230,8 @@ impl Compress {
     /// Makes the machine smaller. `data` are rows it was trained on, or like them; `start` are rows that searches begin at.
     /// Cancelling returns the best machine so far.
     pub fn run(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
-        self.check(data.is_some())?;
+        self.check(data.is_some(), start.is_some())?;
         self.check_targets(data)?;
-        if start.is_some() && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
-            return Err(Error::request("`init-data` is used by the methods fixed-point and gradient alone"));
-        }
         // A precomputed kernel has values between vectors only in the space of its empirical map, where vectors are chosen and never made.
         let map = EmpiricalMap::of(machine, data)?;
         let mapped = map.as_ref().zip(data).map(|(map, data)| map.rows(data)).transpose()?;
@@ -390,8 +395,8 @@ impl Compress {
         }
         match (machine.calibration.is_some(), small.machine.calibration.is_some()) {
             (true, false) => notes.push(
-                "the probabilities of the model belong to its own outputs and are left out; `auto` learns new ones from rows"
-                    .replace('`', ""),
+                "the probabilities of the model belong to its own outputs and are left out; the `method` auto learns new ones from rows"
+                    .into(),
             ),
             (true, true) => notes.push("the probabilities are learned again, from those of the model on validation rows".into()),
             _ => {}

@@ -83,22 +83,26 @@ impl KernelChoice {
         KernelChoice { name: Some(kernel.name().into()), gamma: kernel.gamma().map(Gamma::Given), degree, coef0 }
     }
 
-    /// The kernel, with width 1 where that depends on the rows. Parameters that are out of range or not used are errors.
+    /// The kernel, with width 1 where that depends on the rows. Parameters that are out of range are errors.
     pub(super) fn kernel(&self) -> Result<Kernel> {
         let name = self.name.as_deref().unwrap_or("gaussian");
         let kernel = Kernel::named(name, self.fixed_gamma().unwrap_or(1.0), self.degree.unwrap_or(DEGREE), self.coef0.unwrap_or(0.0));
         let kernel = kernel.ok_or_else(|| Error::parameter("kernel", name, format!("one of {}", names().join(", "))))?;
+        kernel.check()?;
+        Ok(kernel)
+    }
+
+    /// Parameters that the kernel does not have are accepted, as by LIBSVM and scikit-learn, and reported.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let Ok(kernel) = self.kernel() else { return vec![] };
         let polynomial = matches!(kernel, Kernel::Polynomial(_));
         let unused = [
             ("gamma", self.gamma.is_some() && kernel.gamma().is_none()),
             ("degree", self.degree.is_some() && !polynomial),
             ("coef0", self.coef0.is_some() && !polynomial && !matches!(kernel, Kernel::Sigmoid(_))),
         ];
-        if let Some((setting, _)) = unused.into_iter().find(|(_, unused)| *unused) {
-            return Err(Error::request(format!("`{setting}` is not used by the {} kernel; leave it out", kernel.name())));
-        }
-        kernel.check()?;
-        Ok(kernel)
+        let unused = unused.into_iter().filter(|(_, unused)| *unused);
+        unused.map(|(setting, _)| format!("`{setting}` is not used by the {} kernel", kernel.name())).collect()
     }
 
     /// The width, where it is given as a number.

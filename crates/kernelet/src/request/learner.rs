@@ -247,7 +247,10 @@ fn nu_svc(kernel: Kernel, train: &Train) -> NuSvc {
     NuSvc {
         kernel,
         nu: settings.nu.unwrap_or(usual.nu),
-        multiclass: train.multiclass(),
+        multiclass: match settings.multiclass.unwrap_or_default() {
+            Multiclass::OutputCodes { .. } => Multiclass::OutputCodes { seed: train.seed },
+            how => how,
+        },
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
         ..usual

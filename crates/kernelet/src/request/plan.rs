@@ -130,7 +130,7 @@ impl Train {
                 )),
             },
             Plan::Basis(_) if self.vectors.count.is_none() && self.vectors.max_error.is_none_or(|error| error == 0.0) => {
-                Err(Error::request(format!("{} needs `vectors`, a `max-error` above 0, or both", self.described(plan))))
+                Err(Error::request(format!("`method` {} needs `vectors`, a `max-error` above 0, or both", self.method_of(plan))))
             }
             Plan::Basis(_) => Ok(()),
         }
@@ -139,7 +139,7 @@ impl Train {
     fn need_vectors(&self, plan: Plan) -> Result<()> {
         match self.vectors.count {
             Some(_) => Ok(()),
-            None => Err(Error::request(format!("{} needs `vectors`", self.described(plan)))),
+            None => Err(Error::request(format!("`method` {} needs `vectors`", self.method_of(plan)))),
         }
     }
 
@@ -159,10 +159,18 @@ impl Train {
     pub(super) fn described(&self, plan: Plan) -> String {
         let learner = self.learner().name();
         match plan {
-            Plan::Full => format!("{learner} with all vectors"),
+            Plan::Full => learner.into(),
             Plan::Direct => format!("direct training of {learner}"),
             Plan::Basis(method) => format!("{learner} on a basis by {}", method.name()),
             Plan::Baseline(baseline) => baseline.name().into(),
+        }
+    }
+
+    fn method_of(&self, plan: Plan) -> &'static str {
+        match plan {
+            Plan::Full | Plan::Direct => Method::Direct(self.learner()).name(),
+            Plan::Basis(method) => method.name(),
+            Plan::Baseline(baseline) => baseline.name(),
         }
     }
 
@@ -328,16 +336,11 @@ fn users_of(setting: &str) -> String {
     if !direct.is_empty() {
         users.push(format!("direct training of {} (`vectors` without another `method`)", direct.join(", ")));
     }
-    let bases = [Method::GreedyBasis, Method::RpCholesky, Method::FisherPursuit].into_iter();
-    users.extend(bases.filter(|method| basis_uses(*method).contains(&setting)).map(|method| format!("`method` {}", method.name())));
-    if users.is_empty() { String::new() } else { format!(", only by {}", users.join(", ")) }
-}
-
-/// The settings of a basis method itself.
-fn basis_uses(method: Method) -> Vec<&'static str> {
-    match method {
-        Method::FisherPursuit => PURSUIT.iter().copied().filter(|name| !["vectors", "method"].contains(name)).collect(),
-        method if stops_by_error(method) => vec!["max-error", "shrink"],
-        _ => vec!["shrink"],
+    match setting {
+        "max-error" => users.push("`method` greedy-basis, rpcholesky".into()),
+        "shrink" => users.push("svc on a basis".into()),
+        _ if PURSUIT[2..].contains(&setting) => users.push("`method` fisher-pursuit".into()),
+        _ => {}
     }
+    if users.is_empty() { String::new() } else { format!(", only by {}", users.join(", ")) }
 }

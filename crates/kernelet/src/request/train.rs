@@ -150,6 +150,9 @@ impl Train {
         let plan = self.plan()?;
         self.check_plan(plan)?;
         self.check_fisher()?;
+        if self.settings.cache == Some(0) {
+            return Err(Error::parameter("cache", 0, "at least 1"));
+        }
         if self.settings.components.is_some() && self.settings.explained.is_some() {
             return Err(Error::request("`components` and `explained` contradict each other; give one of them"));
         }
@@ -161,14 +164,18 @@ impl Train {
         }
         self.check_folds()?;
         self.check_runs(plan, given)?;
-        let learner = self.learner_for(self.kernel.kernel()?)?;
-        learner.check()?;
-        match given.start.is_some() && !learner.warm_starts() {
-            true => Err(Error::request(format!(
-                "`start` is not used by {}, which does not start from an earlier machine",
-                self.described(plan)
-            ))),
-            false => Ok(()),
+        self.learner_for(self.kernel.kernel()?)?.check()?;
+        if given.start.is_some() { self.check_start() } else { Ok(()) }
+    }
+
+    /// An error when training does not start from an earlier machine.
+    pub fn check_start(&self) -> Result<()> {
+        match self.learner_for(self.kernel.kernel()?)?.warm_starts() {
+            true => Ok(()),
+            false => {
+                let who = self.described(self.plan()?);
+                Err(Error::request(format!("`start` is not used by {who}, which does not start from an earlier machine")))
+            }
         }
     }
 
@@ -234,7 +241,7 @@ impl Train {
     pub fn run(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<Trained> {
         self.check_with(given)?;
         data.check()?;
-        let mut notes = vec![];
+        let mut notes = self.kernel.notes();
         let asked = self.within(data, &mut notes);
         let how = match &given.scale {
             Some(scale) => HowToScale::Given(scale.clone()),
@@ -302,7 +309,10 @@ impl Train {
             return Ok((self.learner_for(kernel)?, vec![]));
         }
         let fixed = Train { kernel: KernelChoice::of(&kernel), ..self.clone() };
-        let tried = fixed.search_settings(data, how, notes, watch)?;
+        let tried = fixed.search_settings(data, how, notes, watch).map_err(|error| match error {
+            Error::Cancelled => Error::Cancelled,
+            error => Error::request(format!("{error}; without `lambda` cross-validation chooses the penalty: give it")),
+        })?;
         let best = tried.first().ok_or_else(|| Error::data("no penalty was tried"))?;
         notes.push(format!("lambda {:.3e} has the least error of {} tried in cross-validation", best.cost, tried.len()));
         Ok((self.with_cost(best.cost).learner_for(kernel)?, vec![]))
@@ -314,7 +324,7 @@ impl Train {
             return Ok(None);
         }
         if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.vectors()) {
-            notes.push(format!("stages {stages} is above the number of vectors: all were chosen by their first scores"));
+            notes.push(format!("`stages` {stages} is above the number of vectors: all were chosen by their first scores"));
         }
         match fit.report.status == Status::Cancelled || !matches!(fit.machine.decision, Decision::Sign { .. }) {
             true => Ok(None),

@@ -88,7 +88,7 @@ pub(super) const FIELDS: &[Field] = &[
         "multiclass",
         "HOW",
         Multiclass::names,
-        "How several classes become two-class problems: one-vs-one, one-vs-rest, ecoc, or with a budget of vectors shared (svc, nu-svc) [default: one-vs-one; with a budget shared].",
+        "How several classes become two-class problems: one-vs-one, one-vs-rest, ecoc, or with a budget of vectors shared (svc, nu-svc) [default: one-vs-one; for svc with a budget shared].",
     )
     .in_group(ESTIMATOR),
     Field::name("penalty", "WHAT", Penalty::names, "What lambda penalises: weight, coefficients, or none (fisher) [default: weight].").in_group(ESTIMATOR),

@@ -64,14 +64,14 @@ impl Compress {
         files::check_output(&self.output, &inputs.into_iter().flatten().map(String::as_str).collect::<Vec<_>>())?;
         self.request.0.seed = session.seed;
         let request = &self.request.0;
-        request.check(self.data.is_some())?;
+        request.check(self.data.is_some(), self.init_data.is_some())?;
         let (machine, _) = input::model(&self.model)?;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
         let start = self.start_points(&machine, session)?;
         let clock = Instant::now();
         let small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
-        small.notes.iter().for_each(|note| session.note(note));
+        session.notes(&small.notes);
         for attempt in small.validation.iter().flat_map(|validation| &validation.tried).filter(|attempt| attempt.failed.is_some()) {
             session.detail(format!("{}: {}", attempt.strategy, attempt.failed.as_deref().unwrap_or_default()));
         }
