@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, rows_of, width
+from ._arrays import ACCEPTED, rows_of, sound, width
 from ._base import KernelMachine
 from ._docs import described
 from ._flags import in_python, watched
@@ -122,7 +122,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         if self._values_are_given():
             raise ValueError("partial_fit compares rows with vectors it has seen; it needs a kernel by name")
         earlier = getattr(self, "machine_", None)
-        X = validate_data(self, X, reset=earlier is None, **ACCEPTED)
+        X = sound(validate_data(self, X, reset=earlier is None, **ACCEPTED))
         if earlier is None:
             self.gamma_ = width(self.gamma, X)
         flags = self._flags(X) if earlier is None else self._flags_of(self.gamma_, X)

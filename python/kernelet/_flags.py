@@ -12,7 +12,7 @@ def flag(name: str, value: Any) -> list[str]:
     """One flag; nothing for None and False."""
     if value is None or value is False:
         return []
-    name = name.replace("_", "-")
+    name = str(name).replace("_", "-")
     if value is True:
         return [f"--{name}"]
     if isinstance(value, (float, np.floating)):

@@ -26,19 +26,21 @@ pub fn compress(
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(PyMachine, PyPath, String)> {
-    let labels = machine.inner().decision.labels();
-    let target = arrays::target(codes, values, (!labels.is_empty()).then_some(labels))?;
-    let data = rows.map(|rows| rows.to_points()).transpose()?.map(|points| Dataset::new(points, target));
-    let (original, before) = (machine.inner().clone(), machine.inner().vectors());
-    let done = work::interruptible(py, threads, report, move |watch| kernelet_cli::compress(&flags, &original, data, watch))?;
-    let small = done.map_err(PyValueError::new_err)?;
-    let (sizes, machines): (Vec<_>, Vec<_>) = small.sizes.into_iter().unzip();
-    let mut about = json!({
-        "method": small.method, "status": small.status.name(), "notes": small.notes, "path": sizes,
-        "vectors_before": before, "vectors": small.machine.vectors(),
-    });
-    if let (Value::Object(about), Value::Object(report)) = (&mut about, small.report) {
-        about.extend(report);
-    }
-    Ok((PyMachine::new(small.machine), PyPath { machines, path: small.path }, about.to_string()))
+    work::guarded(|| {
+        let labels = machine.inner().decision.labels();
+        let target = arrays::target(codes, values, (!labels.is_empty()).then_some(labels))?;
+        let data = rows.map(|rows| rows.to_points()).transpose()?.map(|points| Dataset::new(points, target));
+        let (original, before) = (machine.inner().clone(), machine.inner().vectors());
+        let done = work::interruptible(py, threads, report, move |watch| kernelet_cli::compress(&flags, &original, data, watch))?;
+        let small = done.map_err(PyValueError::new_err)?;
+        let (sizes, machines): (Vec<_>, Vec<_>) = small.sizes.into_iter().unzip();
+        let mut about = json!({
+            "method": small.method, "status": small.status.name(), "notes": small.notes, "path": sizes,
+            "vectors_before": before, "vectors": small.machine.vectors(),
+        });
+        if let (Value::Object(about), Value::Object(report)) = (&mut about, small.report) {
+            about.extend(report);
+        }
+        Ok((PyMachine::new(small.machine), PyPath { machines, path: small.path }, about.to_string()))
+    })
 }

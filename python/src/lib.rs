@@ -33,6 +33,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;
     module.add_function(wrap_pyfunction!(has_direct, module)?)?;
     module.add_function(wrap_pyfunction!(all_finite, module)?)?;
+    #[cfg(debug_assertions)]
+    module.add_function(wrap_pyfunction!(panicking, module)?)?;
     module.add_function(wrap_pyfunction!(program, module)?)
 }
 
@@ -50,18 +52,20 @@ fn train(
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(PyMachine, Vec<PyMachine>, String)> {
-    let target = arrays::target(codes, values, None)?;
-    let (learner, told) = kernelet_cli::learner(&flags).map_err(wrong_flags)?;
-    let data = Dataset { weights, ..Dataset::new(rows.to_points()?, target) };
-    let learned = work::interruptible(py, threads, report, move |watch| {
-        let fits = if told { learner.learn_path(&data, watch)? } else { vec![learner.learn(&data, watch)?] };
-        let figures = path::figures_of_training(&fits, &data, watch)?;
-        Ok((fits, figures))
-    })?;
-    let (fits, figures) = learned.map_err(work::refused)?;
-    let mut machines: Vec<PyMachine> = fits.into_iter().map(PyMachine::of_fit).collect();
-    let last = machines.pop().ok_or_else(|| PyValueError::new_err("nothing was learned"))?;
-    Ok((last, machines, figures))
+    work::guarded(|| {
+        let target = arrays::target(codes, values, None)?;
+        let (learner, told) = kernelet_cli::learner(&flags).map_err(wrong_flags)?;
+        let data = Dataset { weights, ..Dataset::new(rows.to_points()?, target) };
+        let learned = work::interruptible(py, threads, report, move |watch| {
+            let fits = if told { learner.learn_path(&data, watch)? } else { vec![learner.learn(&data, watch)?] };
+            let figures = path::figures_of_training(&fits, &data, watch)?;
+            Ok((fits, figures))
+        })?;
+        let (fits, figures) = learned.map_err(work::refused)?;
+        let mut machines: Vec<PyMachine> = fits.into_iter().map(PyMachine::of_fit).collect();
+        let last = machines.pop().ok_or_else(|| PyValueError::new_err("nothing was learned"))?;
+        Ok((last, machines, figures))
+    })
 }
 
 /// A basis for Python: the machine of coordinates, the rows chosen, and as JSON text the figures of every size.
@@ -72,41 +76,45 @@ type Chosen = (PyMachine, Vec<usize>, String);
 #[pyfunction]
 #[pyo3(signature = (flags, rows, threads=1, report=None))]
 fn basis(py: Python, flags: Vec<String>, rows: Rows, threads: usize, report: Option<Py<PyAny>>) -> PyResult<Chosen> {
-    let (kernel, method, budget) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
-    let points = rows.to_points()?;
-    let chosen = work::interruptible(py, threads, report, move |watch| match kernel {
-        // Values between vectors are not in rows of kernel values; points with the linear kernel have them.
-        Kernel::Precomputed(_) => {
-            let stand = GramPoints::of(&points)?;
-            let basis = method.choose(&Kernel::Linear(Linear {}), &stand.points, &budget, watch)?;
-            Ok((stand.back(&coordinates(&basis.frame))?, path::figures_of_basis(&basis, method.grows()), basis.chosen))
-        }
-        _ => {
-            let basis = method.choose(&kernel, &points, &budget, watch)?;
-            Ok((coordinates(&basis.frame), path::figures_of_basis(&basis, method.grows()), basis.chosen))
-        }
-    })?;
-    let (machine, figures, chosen) = chosen.map_err(work::refused)?;
-    Ok((PyMachine::new(machine), chosen, figures))
+    work::guarded(|| {
+        let (kernel, method, budget) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
+        let points = rows.to_points()?;
+        let chosen = work::interruptible(py, threads, report, move |watch| match kernel {
+            // Values between vectors are not in rows of kernel values; points with the linear kernel have them.
+            Kernel::Precomputed(_) => {
+                let stand = GramPoints::of(&points)?;
+                let basis = method.choose(&Kernel::Linear(Linear {}), &stand.points, &budget, watch)?;
+                Ok((stand.back(&coordinates(&basis.frame))?, path::figures_of_basis(&basis, method.grows()), basis.chosen))
+            }
+            _ => {
+                let basis = method.choose(&kernel, &points, &budget, watch)?;
+                Ok((coordinates(&basis.frame), path::figures_of_basis(&basis, method.grows()), basis.chosen))
+            }
+        })?;
+        let (machine, figures, chosen) = chosen.map_err(work::refused)?;
+        Ok((PyMachine::new(machine), chosen, figures))
+    })
 }
 
 /// Adds a block of rows to the basis of `vectors`, where there is one: rows at least `epsilon` away from the span join.
 #[pyfunction]
 #[pyo3(signature = (flags, rows, epsilon, vectors=None, threads=1))]
 fn online_basis(py: Python, flags: Vec<String>, rows: Rows, epsilon: f64, vectors: Option<Rows>, threads: usize) -> PyResult<PyMachine> {
-    let (kernel, ..) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
-    let blocks: Vec<Points> = vectors.into_iter().chain([rows]).map(|rows| rows.to_points()).collect::<PyResult<_>>()?;
-    let grown = work::interruptible(py, threads, None, move |_| -> kernelet::Result<_> {
-        let mut basis = OnlineBasis::new(&kernel, epsilon)?;
-        for block in &blocks {
-            basis.push_block(block)?;
-        }
-        Ok(basis.frame())
-    })?;
-    let frame = grown.map_err(work::refused)?;
-    frame
-        .map(|frame| PyMachine::new(coordinates(&frame)))
-        .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
+    work::guarded(|| {
+        let (kernel, ..) = kernelet_cli::basis(&flags).map_err(wrong_flags)?;
+        let blocks: Vec<Points> = vectors.into_iter().chain([rows]).map(|rows| rows.to_points()).collect::<PyResult<_>>()?;
+        let grown = work::interruptible(py, threads, None, move |_| -> kernelet::Result<_> {
+            let mut basis = OnlineBasis::new(&kernel, epsilon)?;
+            for block in &blocks {
+                basis.push_block(block)?;
+            }
+            Ok(basis.frame())
+        })?;
+        let frame = grown.map_err(work::refused)?;
+        frame
+            .map(|frame| PyMachine::new(coordinates(&frame)))
+            .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
+    })
 }
 
 /// The coordinates in a frame as a machine: c(x) = L^-1 k_z(x).
@@ -144,8 +152,18 @@ fn all_finite(py: Python, rows: Rows) -> PyResult<bool> {
 
 /// Runs the program `kernelet` with its arguments, its name first; gives the exit status.
 #[pyfunction]
-fn program(py: Python, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| kernelet_cli::run(arguments))
+fn program(py: Python, arguments: Vec<OsString>) -> PyResult<u8> {
+    work::guarded(|| Ok(py.detach(|| kernelet_cli::run(arguments))))
+}
+
+/// Work that panics, on a thread of its own or not, to be seen in tests.
+#[cfg(debug_assertions)]
+#[pyfunction]
+fn panicking(py: Python, own_thread: bool, rows: Vec<f64>) -> PyResult<f64> {
+    match own_thread {
+        true => work::interruptible(py, 1, None, move |_| rows[rows.len()]),
+        false => work::guarded(|| Ok(rows[rows.len()])),
+    }
 }
 
 fn wrong_flags(sentence: String) -> PyErr {

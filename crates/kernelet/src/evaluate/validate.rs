@@ -11,6 +11,7 @@ use crate::{
 
 /// The mean loss (error, or mean squared error) over `folds` folds, each predicted by a machine learned on the others.
 pub fn cross_validate(learner: &dyn Learner, data: &Dataset, folds: usize, seed: u64, watch: &Watch) -> Result<f64> {
+    data.check_lengths()?;
     let folds = stratified_folds(&data.target, folds, seed)?;
     let losses: Vec<f64> = folds.par_iter().map(|held| fold_loss(learner, data, held, watch)).collect::<Result<_>>()?;
     Ok(losses.iter().sum::<f64>() / losses.len() as f64)
