@@ -6,16 +6,24 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_array
 
 from . import _core
 
 ACCEPTED: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "order": "C"}
 
 
+def sound(X: Any) -> Any:
+    """X itself; a ValueError where the parts of a sparse matrix contradict one another, because SciPy reads memory as they say."""
+    if sp.issparse(X):
+        X.check_format(full_check=True)
+    return X
+
+
 def rows_of(X: Any) -> _core.Rows:
     """An array as it is, or the parts of a CSR matrix."""
     if not sp.issparse(X):
-        return X
+        return X if X.flags.aligned else X.copy()
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()
@@ -29,6 +37,14 @@ def array_of(rows: _core.Rows) -> Any:
         return rows
     starts, columns, values, dim = rows
     return sp.csr_array((values, columns, starts), shape=(len(starts) - 1, dim))
+
+
+def values_of(kernel: Any, A: Any, B: Any) -> Any:
+    """The values of a kernel function between all rows of two arrays."""
+    values = check_array(kernel(A, B), dtype=np.float64, order="C", input_name="the result of the kernel function")
+    if values.shape != (A.shape[0], B.shape[0]):
+        raise ValueError(f"the kernel function returned {values.shape[0]}x{values.shape[1]} values for {A.shape[0]} and {B.shape[0]} rows")
+    return values
 
 
 def unit_rows(places: Any, dim: int) -> _core.Rows:

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of
+from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, values_of
 from ._path import path_of
 from ._request import request, watched
 
@@ -33,11 +33,11 @@ class KernelMachine(BaseEstimator):
         for name in ("machine_", "path_", "_X_fit"):
             self.__dict__.pop(name, None)
         X = validate_data(self, X, y, **ACCEPTED, **checks)
-        X, rest = (X[0], X[1]) if isinstance(X, tuple) else (X, None)
+        X, rest = (sound(X[0]), X[1]) if isinstance(X, tuple) else (sound(X), None)
         kernel = getattr(self, "kernel", "gaussian")
         if callable(kernel):
             self._X_fit = X
-            X = np.ascontiguousarray(kernel(X, X), dtype=np.float64)
+            X = values_of(kernel, X, X)
         if self._values_are_given() and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
         return X, rest
@@ -154,9 +154,9 @@ class KernelMachine(BaseEstimator):
         plain = type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.dtype in (np.float64, np.float32)
         known = plain and len(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
         if not (known and _core.all_finite(X)):
-            X = validate_data(self, X, reset=False, **ACCEPTED)
+            X = sound(validate_data(self, X, reset=False, **ACCEPTED))
         if hasattr(self, "_X_fit"):
-            X = np.ascontiguousarray(self.kernel(X, self._X_fit), dtype=np.float64)
+            X = values_of(self.kernel, X, self._X_fit)
         return rows_of(X)
 
     def _outputs(self, X):

@@ -8,7 +8,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, rows_of
+from ._arrays import ACCEPTED, rows_of, sound
 from ._base import KernelMachine
 from ._docs import described
 from ._path import Path
@@ -122,7 +122,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         if self._values_are_given():
             raise ValueError("partial_fit compares rows with vectors it has seen; it needs a kernel by name")
         earlier = getattr(self, "machine_", None)
-        X = validate_data(self, X, reset=earlier is None, **ACCEPTED)
+        X = sound(validate_data(self, X, reset=earlier is None, **ACCEPTED))
         asked = self._request() if earlier is None else self._request(gamma=self.gamma_)
         vectors = None if earlier is None else earlier.vectors()
         arguments = (asked, rows_of(X), self.max_error or 1e-3, vectors, self._threads())

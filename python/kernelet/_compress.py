@@ -13,13 +13,14 @@ from joblib import effective_n_jobs
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
 
 from . import _core
-from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of
+from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound
 from ._base import KernelMachine
 from ._convert import Converted, convert
 from ._folded import SmallPipeline
+from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
 from ._request import request, watched
@@ -51,8 +52,8 @@ def compress(
     ----------
     model : fitted estimator, path or Machine
         ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``KernelPCA``; a ``Pipeline`` that
-        ends in one; ``CalibratedClassifierCV`` around one; an estimator of this package; a LIBSVM or kernelet model file, or a model of
-        ``libsvm.svmutil``. It is read, never trained again.
+        ends in one; ``CalibratedClassifierCV`` around one, each of whose estimators becomes small and keeps its probabilities for X; an estimator of this
+        package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. It is read, never trained again.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows the model was trained on, or like them. Without them vectors are found by the model alone.
     y : array-like of shape (n_samples,), default=None
@@ -122,17 +123,16 @@ class _Work:
         return self.one(convert(model), X, y)
 
     def calibrated(self, model: Any, X: Any, y: Any) -> Any:
-        """The same curves on smaller machines, which give nearly the outputs that the curves were fitted to."""
+        """Smaller machines, with curves of their own where their outputs are others."""
         small = copy.copy(model)
-        small.calibrated_classifiers_ = [copy.copy(part) for part in model.calibrated_classifiers_]
-        for part in small.calibrated_classifiers_:
-            part.estimator = self.smaller(part.estimator, X, y)
+        parts = model.calibrated_classifiers_
+        small.calibrated_classifiers_ = [calibrated_again(part, self.smaller(part.estimator, X, y), X) for part in parts]
         return small
 
     def one(self, found: Converted, X: Any, y: Any) -> KernelMachine:
         about = json.loads(found.machine.description())
-        rows = found.rows if found.rows is not None else self.rows(found, about, X)
-        codes, values = (None, None) if y is None or rows is None else _target(found, about, y)
+        rows = found.rows if X is None else _rows(found, about, X)
+        codes, values = (None, None) if y is None else _target(found, about, rows, y)
         if found.note:
             warnings.warn(found.note, UserWarning, stacklevel=5)
         # Decisions of pairs need a machine that has them.
@@ -142,16 +142,22 @@ class _Work:
         machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
         return _estimator(found, machine, path, json.loads(told))
 
-    def rows(self, found: Converted, about: dict[str, Any], X: Any) -> Any:
-        if X is None:
-            return None
-        names, given = found.known.get("feature_names_in_"), getattr(X, "columns", None)
-        X = check_array(X, **ACCEPTED)
-        if X.shape[1] != about["dim"]:
-            raise ValueError(f"X has {X.shape[1]} features, but the model was trained on {about['dim']}: give the rows it was trained on, or like them")
-        if names is not None and given is not None and list(names) != list(given):
-            raise ValueError("the columns of X are not those that the model was trained on, in their order")
+
+def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
+    """The rows as the machine takes them."""
+    names, given = found.known.get("feature_names_in_"), getattr(X, "columns", None)
+    X = sound(check_array(X, **ACCEPTED))
+    kept = found.known.get("_X_fit")
+    dim = about["dim"] if kept is None else kept.shape[1]
+    if X.shape[1] != dim:
+        raise ValueError(f"X has {X.shape[1]} features, but the model was trained on {dim}: give the rows it was trained on, or like them")
+    if names is not None and given is not None and list(names) != list(given):
+        raise ValueError("the columns of X are not those that the model was trained on, in their order")
+    if kept is None:
         return X
+    if X.shape[0] != kept.shape[0] or abs(X - kept).max() > 0:
+        raise ValueError(f"the kernel is a function, so that X must be the {kept.shape[0]} rows that the model holds, in their order; leave X and y out")
+    return found.rows
 
 
 def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told: dict[str, Any]) -> KernelMachine:
@@ -177,21 +183,25 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told:
     return small
 
 
-def _target(found: Converted, about: dict[str, Any], y: Any) -> tuple[Any, Any]:
+def _target(found: Converted, about: dict[str, Any], rows: Any, y: Any) -> tuple[Any, Any]:
     """The target as places among the classes, or as numbers."""
-    y = np.asarray(y)
+    if rows is None:
+        raise ValueError("y has the targets of rows; give their X too")
+    check_consistent_length(rows, y)
     if issubclass(found.make, Labels):
-        classes = found.known["classes_"]
-        order = np.argsort(classes)
-        at = np.searchsorted(classes, y, sorter=order).clip(max=len(classes) - 1)
-        codes = order[at]
-        if not (classes[codes] == y).all():
-            strange = next(value for value, code in zip(y, codes, strict=True) if classes[code] != value)
-            raise ValueError(f"y has the class {strange}, which the model does not know; it knows {classes.tolist()}")
-        return codes.astype(np.uint32), None
-    if about["decision"]["rule"] == "values":
-        return None, np.ascontiguousarray(y.reshape(len(y), -1), dtype=np.float64)
-    return None, None
+        places = {label: place for place, label in enumerate(found.known["classes_"].tolist())}
+        labels = column_or_1d(y, warn=True).tolist()
+        strange = [label for label in labels if label not in places]
+        if strange:
+            raise ValueError(f"y has the class {strange[0]}, which the model does not know; it knows {list(places)}")
+        return np.array([places[label] for label in labels], dtype=np.uint32), None
+    if about["decision"]["rule"] != "values":
+        return None, None
+    values = check_array(y, dtype=np.float64, order="C", ensure_2d=False, input_name="y")
+    values = values.reshape(len(values), -1)
+    if values.shape[1] != about["outputs"]:
+        raise ValueError(f"y has {values.shape[1]} targets, but the model predicts {about['outputs']}")
+    return None, values
 
 
 def _seed(random_state: Any) -> int:

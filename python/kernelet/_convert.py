@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core
-from ._arrays import rows_of, unit_rows
+from ._arrays import rows_of, unit_rows, values_of
 from ._base import KernelMachine
 from ._kernels import of_gaussian_process, of_pairwise
 from ._labels import classes_of, label
@@ -89,7 +89,7 @@ def of_our_own(model: KernelMachine) -> Converted:
     rows = None
     if hasattr(model, "_X_fit"):
         known["_X_fit"] = model._X_fit
-        rows = np.ascontiguousarray(model.kernel(model._X_fit, model._X_fit), dtype=np.float64)
+        rows = values_of(model.kernel, model._X_fit, model._X_fit)
     return Converted(machine, type(model), model.get_params(deep=False), known, rows)
 
 
@@ -129,7 +129,7 @@ def _svm(model: Any, make: type[KernelMachine], decision: dict[str, Any], facts:
             raise ValueError("the rows this model was trained on are not in it, so that its kernel function cannot be called; train it again")
         params["kernel"] = model.kernel
         known |= {"_X_fit": fitted, "n_features_in_": fitted.shape[1]}
-        rows = np.ascontiguousarray(model.kernel(fitted, fitted), dtype=np.float64)
+        rows = values_of(model.kernel, fitted, fitted)
     return Converted(machine, make, params, known, rows)
 
 

@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import tempfile
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,9 @@ class Path:
         """The largest machine of at most so many vectors."""
         if self._at is None:
             raise ValueError("the machines on the way are not in pickles and model files; fit or compress again, or save the sizes you want")
-        return self._at(int(n_vectors))
+        if not isinstance(n_vectors, Integral):
+            raise TypeError(f"n_vectors must be an integer, not {n_vectors!r}")
+        return self._at(int(min(max(n_vectors, 0), self.sizes[-1])))
 
     def frame(self) -> Any:
         """The figures as a pandas DataFrame."""

@@ -26,38 +26,40 @@ pub fn compress(
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(PyMachine, PyPath, String)> {
-    let request = Compress::from_json(request).map_err(work::refused)?;
-    let labels = machine.inner().decision.labels();
-    let target = arrays::target(codes, values, (!labels.is_empty()).then_some(labels))?;
-    let data = rows.map(|rows| rows.to_points()).transpose()?.map(|points| Dataset::new(points, target));
-    let (original, before) = (machine.inner().clone(), machine.inner().vectors());
-    let done = work::interruptible(py, threads, report, move |watch| request.run(&original, data.as_ref(), None, watch))?;
-    let mut small = done.map_err(work::refused)?;
-    let auto = small.method == kernelet::request::CompressMethod::Auto;
-    let sizes: Vec<_> = small.sizes.iter().map(|(metrics, _)| *metrics).collect();
-    let mut about = json!({
-        "method": if auto { format!("auto: {}", small.strategy) } else { small.method.name().to_string() },
-        "status": small.status.name(), "notes": small.notes, "path": sizes,
-        "vectors_before": before, "vectors": small.machine.vectors(), "capped": small.capped,
-    });
-    if let (Value::Object(about), Some(validation)) = (&mut about, &small.validation) {
-        let tried = validation.tried.iter().map(|attempt| {
-            json!({
-                "strategy": attempt.strategy, "vectors": attempt.vectors, "relative_residual": attempt.metrics.residual,
-                "agreement": attempt.metrics.agreement, "loss": attempt.metrics.loss, "seconds": attempt.seconds, "failed": attempt.failed,
-            })
+    work::guarded(|| {
+        let request = Compress::from_json(request).map_err(work::refused)?;
+        let labels = machine.inner().decision.labels();
+        let target = arrays::target(codes, values, (!labels.is_empty()).then_some(labels))?;
+        let data = rows.map(|rows| rows.to_points()).transpose()?.map(|points| Dataset::new(points, target));
+        let (original, before) = (machine.inner().clone(), machine.inner().vectors());
+        let done = work::interruptible(py, threads, report, move |watch| request.run(&original, data.as_ref(), None, watch))?;
+        let mut small = done.map_err(work::refused)?;
+        let auto = small.method == kernelet::request::CompressMethod::Auto;
+        let sizes: Vec<_> = small.sizes.iter().map(|(metrics, _)| *metrics).collect();
+        let mut about = json!({
+            "method": if auto { format!("auto: {}", small.strategy) } else { small.method.name().to_string() },
+            "status": small.status.name(), "notes": small.notes, "path": sizes,
+            "vectors_before": before, "vectors": small.machine.vectors(), "capped": small.capped,
         });
-        about.extend([
-            ("why".to_string(), json!(validation.why)),
-            ("goals_met".into(), json!(small.missing.is_empty())),
-            ("held_out_rows".into(), json!(validation.rows)),
-            ("held_out_loss".into(), json!(validation.metrics.loss)),
-            ("held_out_loss_before".into(), json!(validation.loss_before)),
-            ("held_out_agreement".into(), json!(validation.metrics.agreement)),
-            ("trained_further".into(), json!(validation.trained_further)),
-            ("tried".into(), tried.collect()),
-        ]);
-    }
-    let machines = small.sizes.drain(..).map(|(_, machine)| machine).collect();
-    Ok((PyMachine::new(small.machine), PyPath { machines, path: small.path }, about.to_string()))
+        if let (Value::Object(about), Some(validation)) = (&mut about, &small.validation) {
+            let tried = validation.tried.iter().map(|attempt| {
+                json!({
+                    "strategy": attempt.strategy, "vectors": attempt.vectors, "relative_residual": attempt.metrics.residual,
+                    "agreement": attempt.metrics.agreement, "loss": attempt.metrics.loss, "seconds": attempt.seconds, "failed": attempt.failed,
+                })
+            });
+            about.extend([
+                ("why".to_string(), json!(validation.why)),
+                ("goals_met".into(), json!(small.missing.is_empty())),
+                ("held_out_rows".into(), json!(validation.rows)),
+                ("held_out_loss".into(), json!(validation.metrics.loss)),
+                ("held_out_loss_before".into(), json!(validation.loss_before)),
+                ("held_out_agreement".into(), json!(validation.metrics.agreement)),
+                ("trained_further".into(), json!(validation.trained_further)),
+                ("tried".into(), tried.collect()),
+            ]);
+        }
+        let machines = small.sizes.drain(..).map(|(_, machine)| machine).collect();
+        Ok((PyMachine::new(small.machine), PyPath { machines, path: small.path }, about.to_string()))
+    })
 }

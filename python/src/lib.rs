@@ -28,6 +28,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(train, module)?)?;
     module.add_function(wrap_pyfunction!(basis, module)?)?;
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;
+    #[cfg(debug_assertions)]
+    module.add_function(wrap_pyfunction!(panicking, module)?)?;
     module.add_function(wrap_pyfunction!(all_finite, module)?)
 }
 
@@ -46,20 +48,22 @@ fn train(
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<(PyMachine, Vec<PyMachine>, String)> {
-    let request = Train::from_json(request).map_err(work::refused)?;
-    let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
-    let data = Dataset { weights, ..Dataset::new(rows.to_points()?, arrays::target(codes, values, labels)?) };
-    let done = work::interruptible(py, threads, report, move |watch| {
-        let trained = request.run(&data, &Given::default(), watch)?;
-        let metrics = if trained.smaller.is_empty() { vec![] } else { trained.metrics(&data, watch)? };
-        Ok((trained, metrics))
-    })?;
-    let (trained, metrics) = done.map_err(work::refused)?;
-    let one = || json!([{ "vectors": trained.machine().vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
-    let metrics = if metrics.is_empty() { one() } else { json!(metrics) };
-    let notes = trained.notes;
-    let smaller = trained.smaller.into_iter().map(|fit| PyMachine::of_fit(fit, &[])).collect();
-    Ok((PyMachine::of_fit(trained.fit, &notes), smaller, metrics.to_string()))
+    work::guarded(|| {
+        let request = Train::from_json(request).map_err(work::refused)?;
+        let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
+        let data = Dataset { weights, ..Dataset::new(rows.to_points()?, arrays::target(codes, values, labels)?) };
+        let done = work::interruptible(py, threads, report, move |watch| {
+            let trained = request.run(&data, &Given::default(), watch)?;
+            let metrics = if trained.smaller.is_empty() { vec![] } else { trained.metrics(&data, watch)? };
+            Ok((trained, metrics))
+        })?;
+        let (trained, metrics) = done.map_err(work::refused)?;
+        let one = || json!([{ "vectors": trained.machine().vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
+        let metrics = if metrics.is_empty() { one() } else { json!(metrics) };
+        let notes = trained.notes;
+        let smaller = trained.smaller.into_iter().map(|fit| PyMachine::of_fit(fit, &[])).collect();
+        Ok((PyMachine::of_fit(trained.fit, &notes), smaller, metrics.to_string()))
+    })
 }
 
 /// Chooses a basis; the machine's outputs are the coordinates of a row in its frame. Also gives which rows were chosen, where they are rows, and as
@@ -67,12 +71,14 @@ fn train(
 #[pyfunction]
 #[pyo3(signature = (request, rows, threads=1, report=None))]
 fn basis(py: Python, request: &str, rows: Rows, threads: usize, report: Option<Py<PyAny>>) -> PyResult<(PyMachine, Vec<usize>, String)> {
-    let request = Train::from_json(request).map_err(work::refused)?;
-    let points = rows.to_points()?;
-    let done = work::interruptible(py, threads, report, move |watch| request.span(&points, watch))?;
-    let spanned = done.map_err(work::refused)?;
-    let metrics = path::metrics_of_basis(&spanned.basis, spanned.grows);
-    Ok((PyMachine::new(spanned.machine), spanned.basis.chosen, metrics))
+    work::guarded(|| {
+        let request = Train::from_json(request).map_err(work::refused)?;
+        let points = rows.to_points()?;
+        let done = work::interruptible(py, threads, report, move |watch| request.span(&points, watch))?;
+        let spanned = done.map_err(work::refused)?;
+        let metrics = path::metrics_of_basis(&spanned.basis, spanned.grows);
+        Ok((PyMachine::new(spanned.machine), spanned.basis.chosen, metrics))
+    })
 }
 
 /// Adds a block of rows to the basis of `vectors`, where there is one: rows at least `epsilon` away from the span join.
@@ -87,20 +93,22 @@ fn online_basis(
     threads: usize,
     report: Option<Py<PyAny>>,
 ) -> PyResult<PyMachine> {
-    let request = Train::from_json(request).map_err(work::refused)?;
-    let blocks: Vec<Points> = vectors.into_iter().chain([rows]).map(|rows| rows.to_points()).collect::<PyResult<_>>()?;
-    let grown = work::interruptible(py, threads, report, move |_| -> kernelet::Result<_> {
-        let last = blocks.last().ok_or_else(|| kernelet::Error::data("there are no rows"))?;
-        let mut basis = OnlineBasis::new(&request.kernel.for_rows(last)?, epsilon)?;
-        for block in &blocks {
-            basis.push_block(block)?;
-        }
-        Ok(basis.frame())
-    })?;
-    let frame = grown.map_err(work::refused)?;
-    frame
-        .map(|frame| PyMachine::new(frame.coordinates_machine()))
-        .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
+    work::guarded(|| {
+        let request = Train::from_json(request).map_err(work::refused)?;
+        let blocks: Vec<Points> = vectors.into_iter().chain([rows]).map(|rows| rows.to_points()).collect::<PyResult<_>>()?;
+        let grown = work::interruptible(py, threads, report, move |_| -> kernelet::Result<_> {
+            let last = blocks.last().ok_or_else(|| kernelet::Error::data("there are no rows"))?;
+            let mut basis = OnlineBasis::new(&request.kernel.for_rows(last)?, epsilon)?;
+            for block in &blocks {
+                basis.push_block(block)?;
+            }
+            Ok(basis.frame())
+        })?;
+        let frame = grown.map_err(work::refused)?;
+        frame
+            .map(|frame| PyMachine::new(frame.coordinates_machine()))
+            .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
+    })
 }
 
 /// True when no number is NaN or infinite.
@@ -116,5 +124,15 @@ fn all_finite(py: Python, rows: Rows) -> PyResult<bool> {
         (_, Some(dense)) => Ok(py.detach(|| finite(dense))),
         (Rows::Sparse(_, _, values, _), None) => Ok(finite(DenseRows::F64(values.as_slice()?))),
         _ => Ok(false),
+    }
+}
+
+/// Work that panics, on a thread of its own or not, to be seen in tests.
+#[cfg(debug_assertions)]
+#[pyfunction]
+fn panicking(py: Python, own_thread: bool, rows: Vec<f64>) -> PyResult<f64> {
+    match own_thread {
+        true => work::interruptible(py, 1, None, move |_| rows[rows.len()]),
+        false => work::guarded(|| Ok(rows[rows.len()])),
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     arrays::{Rows, matrix},
-    work::{pool, refused},
+    work::{guarded, pool, refused},
 };
 
 /// Kernel values times features of the work between two looks at Ctrl-C: some tenths of a second on one thread.
@@ -122,62 +122,68 @@ impl PyMachine {
     /// The outputs f_k(x) + b_k, one row for each row.
     #[pyo3(signature = (rows, threads=1))]
     fn outputs<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        array(py, self.all_outputs(py, &rows, threads)?)
+        guarded(|| array(py, self.all_outputs(py, &rows, threads)?))
     }
 
     /// The number of each row's class.
     #[pyo3(signature = (rows, threads=1))]
     fn classes<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let outputs = self.all_outputs(py, &rows, threads)?;
-        let codes: Vec<i64> = outputs.iter().map(|row| self.machine.decision.class(row) as i64).collect();
-        Ok(codes.to_pyarray(py))
+        guarded(|| {
+            let outputs = self.all_outputs(py, &rows, threads)?;
+            let codes: Vec<i64> = outputs.iter().map(|row| self.machine.decision.class(row) as i64).collect();
+            Ok(codes.to_pyarray(py))
+        })
     }
 
     /// The probability of each class, one row for each row.
     #[pyo3(signature = (rows, threads=1))]
     fn probabilities<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let outputs = self.all_outputs(py, &rows, threads)?;
-        array(py, self.machine.probabilities(&outputs).map_err(refused)?)
+        guarded(|| {
+            let outputs = self.all_outputs(py, &rows, threads)?;
+            array(py, self.machine.probabilities(&outputs).map_err(refused)?)
+        })
     }
 
     /// Standard deviations of predicted numbers, where the machine knows them.
     fn deviations<'py>(&self, py: Python<'py>, rows: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let points = rows.to_points()?;
-        array(py, py.detach(|| self.machine.deviations(&points)).map_err(refused)?)
+        guarded(|| {
+            let points = rows.to_points()?;
+            array(py, py.detach(|| self.machine.deviations(&points)).map_err(refused)?)
+        })
     }
 
     /// The content of a model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(PyBytes::new(py, &model::native::to_bytes(&self.machine).map_err(refused)?))
+        guarded(|| Ok(PyBytes::new(py, &model::native::to_bytes(&self.machine).map_err(refused)?)))
     }
 
     /// The machine in the content of a model file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<PyMachine> {
-        model::load_bytes(bytes, "these bytes").map(PyMachine::new).map_err(refused)
+        guarded(|| model::load_bytes(bytes, "these bytes").map(PyMachine::new).map_err(refused))
     }
 
     /// The machine in a model file.
     #[staticmethod]
     fn load(path: PathBuf) -> PyResult<PyMachine> {
-        model::load(path).map(PyMachine::new).map_err(refused)
+        guarded(|| model::load(path).map(PyMachine::new).map_err(refused))
     }
 
     /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`.
     #[pyo3(signature = (path, to="kernelet"))]
     fn save(&self, path: PathBuf, to: &str) -> PyResult<()> {
-        let saved = match to {
-            "kernelet" => model::save(&self.machine, path),
-            "libsvm" => model::libsvm::save(&self.machine, path),
-            "json" => model::json::save(&self.machine, path),
-            "onnx" => model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ()),
+        let saved = || match to {
+            "kernelet" => Ok(model::save(&self.machine, path)),
+            "libsvm" => Ok(model::libsvm::save(&self.machine, path)),
+            "json" => Ok(model::json::save(&self.machine, path)),
+            "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ())),
             "c" => {
                 let options = model::c::Options { name: model::c::name_of(&path), precision: model::Precision::F64 };
-                model::c::save(&self.machine, &options, path).map(|_| ())
+                Ok(model::c::save(&self.machine, &options, path).map(|_| ()))
             }
-            _ => return Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
+            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
         };
-        saved.map_err(refused)
+        guarded(saved)?.map_err(refused)
     }
 
     /// The same machine with other names for its classes.
@@ -197,17 +203,19 @@ impl PyMachine {
 
     /// Features f(x)' matrix + offsets of the features f, as a machine on the same vectors.
     fn combined(&self, mix: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
-        let (dense, mix) = (self.machine.expansion.coefficients.to_dense(), matrix(&mix)?);
-        if dense.cols() != mix.rows() || mix.cols() != offsets.len() {
-            return Err(PyValueError::new_err("the matrix does not fit the outputs"));
-        }
-        let entry = |i: usize, k: usize| -> f64 { (0..mix.rows()).map(|j| dense.at(i, j) * mix.at(j, k)).sum() };
-        let mixed = Matrix::from_fn(dense.rows(), mix.cols(), entry);
-        let mut machine = self.machine.clone();
-        machine.expansion.coefficients = Coefficients::Dense(mixed);
-        machine.offsets = offsets;
-        machine.check().map_err(refused)?;
-        Ok(PyMachine::new(machine))
+        guarded(|| {
+            let (dense, mix) = (self.machine.expansion.coefficients.to_dense(), matrix(&mix)?);
+            if dense.cols() != mix.rows() || mix.cols() != offsets.len() {
+                return Err(PyValueError::new_err("the matrix does not fit the outputs"));
+            }
+            let entry = |i: usize, k: usize| -> f64 { (0..mix.rows()).map(|j| dense.at(i, j) * mix.at(j, k)).sum() };
+            let mixed = Matrix::from_fn(dense.rows(), mix.cols(), entry);
+            let mut machine = self.machine.clone();
+            machine.expansion.coefficients = Coefficients::Dense(mixed);
+            machine.offsets = offsets;
+            machine.check().map_err(refused)?;
+            Ok(PyMachine::new(machine))
+        })
     }
 
     /// A machine from its parts; `about` is JSON text with `kernel` and `decision`, and where there are any `scale`, `names`, `calibration`, `facts`, and
@@ -216,16 +224,18 @@ impl PyMachine {
     fn of_parts(about: &str, vectors: Rows, coefficients: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
         let about: About =
             serde_json::from_str(about).map_err(|error| PyValueError::new_err(format!("these are no parts of a machine: {error}")))?;
-        let values = matrix(&coefficients)?;
-        let coefficients = match about.starts {
-            None => Coefficients::Dense(values),
-            Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
-        };
-        let expansion = Expansion { kernel: about.kernel, vectors: vectors.to_points()?, coefficients };
-        let About { decision, scale, names, calibration, metadata, .. } = about;
-        let machine = Machine { expansion, offsets, decision, scale, names, calibration, metadata };
-        machine.check().map_err(refused)?;
-        Ok(PyMachine::new(machine))
+        guarded(|| {
+            let values = matrix(&coefficients)?;
+            let coefficients = match about.starts {
+                None => Coefficients::Dense(values),
+                Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
+            };
+            let expansion = Expansion { kernel: about.kernel, vectors: vectors.to_points()?, coefficients };
+            let About { decision, scale, names, calibration, metadata, .. } = about;
+            let machine = Machine { expansion, offsets, decision, scale, names, calibration, metadata };
+            machine.check().map_err(refused)?;
+            Ok(PyMachine::new(machine))
+        })
     }
 
     /// Everything but the arrays, as JSON text that [`PyMachine::of_parts`] takes with `vectors`, `stored` and `offsets`.
@@ -249,17 +259,19 @@ impl PyMachine {
 
     /// The coordinates along the first vectors of a basis: the outputs of the first so many, which the other vectors have no part in.
     fn leading(&self, vectors: usize) -> PyResult<PyMachine> {
-        let first: Vec<usize> = (0..vectors.min(self.machine.vectors())).collect();
-        let dense = self.machine.expansion.coefficients.to_dense();
-        if self.machine.outputs() != self.machine.vectors() || first.is_empty() {
-            return Err(PyValueError::new_err("only the coordinates of a basis have a first vector"));
-        }
-        let mut machine = self.machine.clone();
-        machine.expansion.vectors = machine.expansion.vectors.select(&first);
-        machine.expansion.coefficients = Coefficients::Dense(Matrix::from_fn(first.len(), first.len(), |i, k| dense.at(i, k)));
-        machine.offsets.truncate(first.len());
-        machine.check().map_err(refused)?;
-        Ok(PyMachine::new(machine))
+        guarded(|| {
+            let first: Vec<usize> = (0..vectors.min(self.machine.vectors())).collect();
+            let dense = self.machine.expansion.coefficients.to_dense();
+            if self.machine.outputs() != self.machine.vectors() || first.is_empty() {
+                return Err(PyValueError::new_err("only the coordinates of a basis have a first vector"));
+            }
+            let mut machine = self.machine.clone();
+            machine.expansion.vectors = machine.expansion.vectors.select(&first);
+            machine.expansion.coefficients = Coefficients::Dense(Matrix::from_fn(first.len(), first.len(), |i, k| dense.at(i, k)));
+            machine.offsets.truncate(first.len());
+            machine.check().map_err(refused)?;
+            Ok(PyMachine::new(machine))
+        })
     }
 
     /// The expansion vectors, or the parts of a CSR matrix with the number of columns.

@@ -3,7 +3,7 @@ use kernelet::{basis::Basis, compress::Path, linalg::dot, machine::Machine};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use serde_json::{Value, json};
 
-use crate::machine::PyMachine;
+use crate::{machine::PyMachine, work::guarded};
 
 /// The machines of every size on the way to a smaller machine.
 #[pyclass(frozen, name = "Path", module = "kernelet._core")]
@@ -18,10 +18,12 @@ pub struct PyPath {
 impl PyPath {
     /// The largest machine of at most so many vectors.
     fn at(&self, vectors: usize) -> PyResult<PyMachine> {
-        let every = self.path.as_ref().and_then(|path| path.at(vectors));
-        let told = || self.machines.iter().rev().find(|machine| machine.vectors() <= vectors).cloned();
-        let found = every.or_else(told).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
-        Ok(PyMachine::new(found))
+        guarded(|| {
+            let every = self.path.as_ref().and_then(|path| path.at(vectors));
+            let told = || self.machines.iter().rev().find(|machine| machine.vectors() <= vectors).cloned();
+            let found = every.or_else(told).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
+            Ok(PyMachine::new(found))
+        })
     }
 }
 

@@ -1,6 +1,9 @@
 //! Long work beside a Python that stays alive: other threads run, Ctrl-C is seen, progress is told.
 use std::{
+    any::Any,
     collections::HashMap,
+    fmt::Display,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, LazyLock, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -42,16 +45,16 @@ pub fn interruptible<T: Send + 'static>(
     let latest: Arc<Mutex<Option<Told>>> = Arc::default();
     let (sender, receiver) = mpsc::channel();
     let (flag, told) = (cancel.clone(), report.is_some().then(|| latest.clone()));
-    thread::spawn(move || {
+    let started = thread::Builder::new().spawn(move || {
         let mut watch = Watch::none().with_cancel(flag);
         if let Some(told) = told {
             watch = watch.with_reporter(move |p| {
                 *told.lock().unwrap_or_else(PoisonError::into_inner) = Some((p.stage.to_string(), p.done, p.total, p.figure));
             });
         }
-        // Should the work panic, the sender is dropped and the listener wakes at once.
-        let _ = sender.send(pool.install(|| work(&watch)));
+        let _ = sender.send(caught(|| pool.install(|| work(&watch))));
     });
+    started.map_err(not_started)?;
     let mut interrupt = None;
     let listen = &mut || {
         let told = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -83,7 +86,30 @@ pub fn interruptible<T: Send + 'static>(
         }
         return Err(error);
     }
-    done.ok_or_else(|| PyRuntimeError::new_err("an internal error stopped the work; please report it with the message above"))
+    done.unwrap_or_else(|| Err("the work ended without a result".into())).map_err(internal)
+}
+
+/// Does work at the border of Python. A panic, which would be a fault of this package, becomes a RuntimeError.
+pub fn guarded<T>(work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    caught(work).unwrap_or_else(|reason| Err(internal(reason)))
+}
+
+/// The result of work, or the message of its panic. What it borrowed is not used after a panic, or holds no state that one could break.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    let message = |panic: Box<dyn Any + Send>| match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
+        (Some(message), _) => message.clone(),
+        (_, Some(message)) => message.to_string(),
+        _ => "no reason is known".into(),
+    };
+    catch_unwind(AssertUnwindSafe(work)).map_err(message)
+}
+
+fn internal(reason: String) -> PyErr {
+    PyRuntimeError::new_err(format!("an internal error of kernelet stopped the work ({reason}); please report it"))
+}
+
+fn not_started(error: impl Display) -> PyErr {
+    PyRuntimeError::new_err(format!("the threads could not be started: {error}"))
 }
 
 /// The pools made so far.
@@ -105,7 +131,7 @@ pub fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
         return Ok(pool.clone());
     }
     let pool = ThreadPoolBuilder::new().num_threads(key.1).build();
-    let pool = Arc::new(pool.map_err(|error| PyRuntimeError::new_err(format!("the threads could not be started: {error}")))?);
+    let pool = Arc::new(pool.map_err(not_started)?);
     pools.insert(key, pool.clone());
     Ok(pool)
 }

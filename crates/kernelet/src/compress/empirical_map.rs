@@ -44,7 +44,7 @@ impl EmpiricalMap {
                 "the kernel is precomputed, so that data are needed: the {n} training rows in their order, each with its kernel values with all of them"
             )));
         };
-        data.points.check_finite()?;
+        data.check()?;
         let vectors = unit_places(&machine.expansion.vectors)?;
         let rows = data.points.select(&vectors).to_dense();
         let own = Matrix::from_fn(vectors.len(), vectors.len(), |i, j| rows.at(i, vectors[j]));
@@ -63,7 +63,7 @@ impl EmpiricalMap {
         if data.dim() != self.like.dim() {
             return Err(Error::Shape { what: "kernel values of a row", expected: self.like.dim(), found: data.dim() });
         }
-        data.points.check_finite()?;
+        data.check()?;
         let values = data.points.to_dense();
         let mut points = Matrix::from_fn(data.len(), self.pivots.len(), |i, j| values.at(i, self.pivots[j]));
         self.lower.solve_rows(points.values_mut());

@@ -115,6 +115,7 @@ fn labelled_rows(task: &Task) -> Result<(Points, Vec<usize>)> {
 
 /// The classes of the rows as places in the machine's labels.
 pub(super) fn known_classes(labels: &[Label], data: &Dataset) -> Result<Vec<usize>> {
+    data.check_lengths()?;
     let Classes { labels: own, codes } = data.classes()?;
     let place = |label| labels.iter().position(|l| l == label);
     let places: Vec<Option<usize>> = own.iter().map(place).collect();

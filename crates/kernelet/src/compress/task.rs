@@ -57,6 +57,13 @@ impl<'a> Task<'a> {
             return Err(Error::data("all coefficients of the machine are zero; there is nothing to compress"));
         }
         let dim = expansion.vectors.dim();
+        if let Some(data) = self.data {
+            data.check()?;
+            // Sparse rows may end with the last feature that is not zero.
+            if !data.points.is_sparse() && data.dim() != dim {
+                return Err(Error::Shape { what: "features of the data", expected: dim, found: data.dim() });
+            }
+        }
         match self.candidates {
             Some(points) if points.dim() != dim => {
                 Err(Error::Shape { what: "features of the candidates", expected: dim, found: points.dim() })

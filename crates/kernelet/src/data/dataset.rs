@@ -67,30 +67,43 @@ impl Dataset {
         }
     }
 
+    /// Checks what everything that reads rows with their targets relies on: one target and one weight for each row, and every class among the labels.
+    pub fn check_lengths(&self) -> Result<()> {
+        let targets = match &self.target {
+            Target::None => self.len(),
+            Target::Classes(classes) => classes.codes.len(),
+            Target::Values(values) => values.rows(),
+        };
+        if targets != self.len() {
+            return Err(Error::Shape { what: "targets", expected: self.len(), found: targets });
+        }
+        if let Target::Classes(Classes { labels, codes }) = &self.target
+            && let Some(row) = codes.iter().position(|&code| code as usize >= labels.len())
+        {
+            return Err(Error::data(format!("row {} has the class number {}, but there are {} labels", row + 1, codes[row], labels.len())));
+        }
+        match &self.weights {
+            Some(weights) if weights.len() != self.len() => {
+                Err(Error::Shape { what: "weights", expected: self.len(), found: weights.len() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks what every learner relies on: at least one row, one target and one weight a row, all numbers finite, no negative weight.
     pub fn check(&self) -> Result<()> {
         if self.is_empty() {
             return Err(Error::data("the data have no rows"));
         }
+        self.check_lengths()?;
         self.points.check_finite()?;
-        let targets = match &self.target {
-            Target::None => self.len(),
-            Target::Classes(classes) => classes.codes.len(),
-            Target::Values(values) => {
-                if let Some(at) = values.values().iter().position(|v| !v.is_finite()) {
-                    let (row, column) = (at / values.cols(), at % values.cols());
-                    return Err(Error::NotFinite { what: "a target", row, column, value: values.values()[at] });
-                }
-                values.rows()
-            }
-        };
-        if targets != self.len() {
-            return Err(Error::Shape { what: "targets", expected: self.len(), found: targets });
+        if let Target::Values(values) = &self.target
+            && let Some(at) = values.values().iter().position(|v| !v.is_finite())
+        {
+            let (row, column) = (at / values.cols(), at % values.cols());
+            return Err(Error::NotFinite { what: "a target", row, column, value: values.values()[at] });
         }
         let Some(weights) = &self.weights else { return Ok(()) };
-        if weights.len() != self.len() {
-            return Err(Error::Shape { what: "weights", expected: self.len(), found: weights.len() });
-        }
         match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
             None => Ok(()),
             Some(row) => {
@@ -130,6 +143,8 @@ mod tests {
         assert_eq!(empty.check().unwrap_err().to_string(), "the data have no rows");
         let short = Dataset { target: Target::Classes(Classes::from_texts(&["a"])), ..good.clone() };
         assert_eq!(short.check().unwrap_err().to_string(), "targets: expected 2, found 1");
+        let foreign = Dataset { target: Target::Classes(Classes { labels: vec![], codes: vec![0, 0] }), ..good.clone() };
+        assert_eq!(foreign.check().unwrap_err().to_string(), "row 1 has the class number 0, but there are 0 labels");
         let negative = Dataset { weights: Some(vec![1.0, -1.0]), ..good.clone() };
         assert_eq!(negative.check().unwrap_err().to_string(), "the weight of row 2 is -1, but must be a finite number of at least 0");
         let nan = Dataset { target: Target::Values(Matrix::column(vec![1.0, f64::NAN])), ..good };

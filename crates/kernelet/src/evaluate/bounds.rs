@@ -58,6 +58,7 @@ pub fn fisher_bound(machine: &Machine, data: &Dataset, delta: f64) -> Result<Bou
     let Decision::Sign { negative, positive } = &machine.decision else {
         return Err(Error::data("the bound is for machines of two classes"));
     };
+    data.check()?;
     let points = match &machine.scale {
         None => data.points.clone(),
         Some(scale) => scale.apply(&data.points)?,

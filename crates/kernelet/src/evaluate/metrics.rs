@@ -65,6 +65,14 @@ pub fn score(prediction: &Prediction, data: &Dataset) -> Result<Scores> {
     if data.is_empty() {
         return Err(Error::data("the data have no rows"));
     }
+    data.check_lengths()?;
+    let predicted = match prediction {
+        Prediction::Classes { codes, .. } => codes.len(),
+        Prediction::Values(values) => values.rows(),
+    };
+    if predicted != data.len() {
+        return Err(Error::Shape { what: "predictions", expected: data.len(), found: predicted });
+    }
     match (prediction, &data.target) {
         (Prediction::Classes { labels, codes }, Target::Classes(truth)) => {
             let mut all = labels.clone();

@@ -22,6 +22,11 @@ pub fn score_probabilities(probabilities: &Matrix, labels: &[Label], data: &Data
     if data.is_empty() {
         return Err(Error::data("the data have no rows"));
     }
+    data.check_lengths()?;
+    if (probabilities.rows(), probabilities.cols()) != (data.len(), labels.len()) {
+        let (expected, found) = (data.len() * labels.len(), probabilities.values().len());
+        return Err(Error::Shape { what: "probabilities of all rows and labels", expected, found });
+    }
     let truth = data.classes()?;
     let places = truth.places_in(labels);
     let (mut loss, mut squares) = (0.0, 0.0);

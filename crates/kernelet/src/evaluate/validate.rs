@@ -17,6 +17,7 @@ pub fn cross_validate(
     seed: u64,
     watch: &Watch,
 ) -> Result<f64> {
+    data.check_lengths()?;
     let folds = stratified_folds(&data.target, folds, seed)?;
     let losses: Vec<f64> = folds.par_iter().map(|held| fold_loss(&fit, data, held, watch)).collect::<Result<_>>()?;
     Ok(losses.iter().sum::<f64>() / losses.len() as f64)

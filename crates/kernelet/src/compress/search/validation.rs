@@ -103,6 +103,7 @@ pub struct Parts {
 impl Parts {
     /// A quarter of the rows, drawn at random with classes in equal parts, validates; very few rows are used for both.
     pub fn of(data: &Dataset, seed: u64) -> Result<Parts> {
+        data.check_lengths()?;
         if data.len() < FEW {
             return Ok(Parts { rows: data.clone(), held_out: data.clone() });
         }

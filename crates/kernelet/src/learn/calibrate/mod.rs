@@ -128,6 +128,10 @@ impl Calibrated {
 
 /// The calibration of a machine with this rule from `outputs` for the rows of `data`, which the machine must not have learned from.
 pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape: Shape) -> Result<Calibration> {
+    data.check_lengths()?;
+    if outputs.rows() != data.len() {
+        return Err(Error::Shape { what: "rows of outputs", expected: data.len(), found: outputs.rows() });
+    }
     let classes = data.classes()?;
     let places = classes.places_in(&decision.labels());
     let row_class = |i: usize| places[classes.codes[i] as usize];

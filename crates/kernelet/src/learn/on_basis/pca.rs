@@ -59,6 +59,7 @@ impl FrameLearner for Pca {
     }
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, _: &Watch) -> Result<InFrame> {
+        data.check_lengths()?;
         let (shares, rows) = (shares(data), &basis.coordinates);
         let total = total_variance(&self.kernel, &data.points, &shares);
         let mean: Vec<f64> = (0..rows.cols()).map(|j| rows.iter().zip(&shares).map(|(v, d)| d * v[j]).sum()).collect();

@@ -19,6 +19,7 @@ impl FrameLearner for Ridge {
     }
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
+        data.check_lengths()?;
         watch.report("solving", 0, None, None);
         let (rows, targets) = (&basis.coordinates, data.values()?);
         let counts: Vec<f64> = (0..data.len()).map(|i| data.weight(i)).collect();
