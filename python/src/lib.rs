@@ -130,6 +130,7 @@ fn all_finite(py: Python, rows: Rows) -> PyResult<bool> {
 /// Work that panics, on a thread of its own or not, to be seen in tests.
 #[cfg(debug_assertions)]
 #[pyfunction]
+#[pyo3(name = "_panicking")]
 fn panicking(py: Python, own_thread: bool, rows: Vec<f64>) -> PyResult<f64> {
     match own_thread {
         true => work::interruptible(py, 1, None, move |_| rows[rows.len()]),

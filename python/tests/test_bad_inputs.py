@@ -165,8 +165,8 @@ def test_machines_themselves(tmp_path):
             load(tmp_path / "no such file")
 
 
-@pytest.mark.skipif(not hasattr(_core, "panicking"), reason="built for release")
+@pytest.mark.skipif(not hasattr(_core, "_panicking"), reason="built for release")
 @pytest.mark.parametrize("own_thread", [False, True])
 def test_a_panic_is_an_error_with_a_sentence(own_thread):
     with pytest.raises(RuntimeError, match=r"internal error of kernelet .*index out of bounds.*; please report it"):
-        _core.panicking(own_thread, [1.0, 2.0])
+        _core._panicking(own_thread, [1.0, 2.0])

@@ -29,6 +29,7 @@ mod predict;
 mod probability;
 mod program;
 mod report;
+mod requests;
 mod reproduce;
 mod reproduce_data;
 mod rvm;
