@@ -146,7 +146,7 @@ mod tests {
             let f = fit.machine.outputs_for(&data.points).unwrap().col(0);
             // Rows on the border may fall on either side by the tolerance.
             let outside = f.iter().filter(|&&f| f < -1e-3).count();
-            assert!(outside as f64 <= nu * 400.0 && fit.machine.vectors() as f64 >= nu * 400.0, "{nu} {outside}");
+            assert!(outside as f64 <= nu * 400.0 && fit.machine.n_vectors() as f64 >= nu * 400.0, "{nu} {outside}");
         }
     }
 

@@ -159,7 +159,7 @@ impl Pca {
     fn metadata(&self, data: &Dataset, report: &Report, features: FeatureMetadata) -> Metadata {
         Metadata {
             learner: Some(self.name().into()),
-            rows: Some(data.len()),
+            n_rows: Some(data.len()),
             objective: Some(report.objective),
             features: Some(features),
             ..Metadata::default()

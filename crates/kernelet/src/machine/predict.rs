@@ -153,14 +153,14 @@ mod tests {
     fn machine(kernel: Kernel, coefficients: Coefficients, decision: Decision) -> Machine {
         let m = coefficients.stored().rows();
         let vectors = Matrix::from_fn(m, 3, |i, j| ((i * 5 + j) as f64).sin());
-        let offsets = (0..coefficients.outputs()).map(|k| k as f64 * 0.1 - 0.2).collect();
+        let offsets = (0..coefficients.n_outputs()).map(|k| k as f64 * 0.1 - 0.2).collect();
         let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
         Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, metadata: Metadata::default() }
     }
 
     fn naive(machine: &Machine, x: &Matrix) -> Matrix {
         let (z, beta) = (machine.expansion.vectors.to_dense(), machine.expansion.coefficients.to_dense());
-        Matrix::from_fn(x.rows(), machine.outputs(), |i, k| {
+        Matrix::from_fn(x.rows(), machine.n_outputs(), |i, k| {
             let sum: f64 = (0..z.rows()).map(|j| beta.at(j, k) * machine.expansion.kernel.eval(x.row(i), z.row(j))).sum();
             sum + machine.offsets[k]
         })
@@ -201,7 +201,7 @@ mod tests {
                 let want = naive(&machine, &x);
                 let single = Predictor::single(&machine).outputs(&x.clone().into()).unwrap();
                 assert!(largest_difference(&single, &want) < 3e-6, "{}", kernel.name());
-                let (predictor, mut work, mut out) = (Predictor::new(&machine), Work::default(), vec![0.0; machine.outputs()]);
+                let (predictor, mut work, mut out) = (Predictor::new(&machine), Work::default(), vec![0.0; machine.n_outputs()]);
                 for i in 0..x.rows() {
                     predictor.row(x.row(i), &mut out, &mut work).unwrap();
                     let have = Matrix::new(out.clone(), 1, out.len()).unwrap();

@@ -21,8 +21,8 @@ impl Machine {
     /// (as [`Predictor::outputs`](super::Predictor::outputs) gives them). An error in words where the machine cannot tell.
     pub fn probabilities(&self, outputs: &Matrix) -> Result<Matrix> {
         let classes = self.check_probabilities()?;
-        if outputs.cols() != self.outputs() {
-            return Err(Error::Shape { what: "outputs of a row", expected: self.outputs(), found: outputs.cols() });
+        if outputs.cols() != self.n_outputs() {
+            return Err(Error::Shape { what: "outputs of a row", expected: self.n_outputs(), found: outputs.cols() });
         }
         let Some(calibration) = &self.calibration else { return Ok(Matrix::zeros(outputs.rows(), 0)) };
         let mut out = Matrix::zeros(outputs.rows(), classes);

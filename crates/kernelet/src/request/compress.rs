@@ -31,7 +31,7 @@ const MOST_SIZES: usize = 64;
 /// let full = Train::from_json(r#"{"gamma": 1, "c": 10}"#)?.run(&data, &Given::default(), &Watch::none())?;
 /// let compress = Compress::from_json(r#"{"vectors": 8, "method": "pursuit"}"#)?;
 /// let small = compress.run(full.machine(), Some(&data), None, &Watch::none())?;
-/// assert_eq!(small.machine.vectors(), 8);
+/// assert_eq!(small.machine.n_vectors(), 8);
 /// # Ok::<(), kernelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -248,14 +248,14 @@ impl Compress {
         small.notes.extend(self.notes(machine, &small));
         small.machine.metadata.request = serde_json::to_value(self).ok();
         if self.path {
-            small.machine.metadata.path = Some(small.path_metadata(machine.vectors()));
+            small.machine.metadata.path = Some(small.path_metadata(machine.n_vectors()));
         }
         Ok(small)
     }
 
     /// The number of vectors that can be chosen from.
     fn most(&self, machine: &Machine, rows: Option<&Dataset>) -> usize {
-        if self.from_data { rows.map_or(0, |rows| rows.len()) } else { machine.vectors() }
+        if self.from_data { rows.map_or(0, |rows| rows.len()) } else { machine.n_vectors() }
     }
 
     fn check_targets(&self, data: Option<&Dataset>) -> Result<()> {
@@ -336,14 +336,14 @@ impl Compress {
         let comparison = Comparison::new(task.machine, task.data, None);
         let mut sizes = vec![];
         // The machine of the size that was chosen is the one that is returned.
-        let smaller = found.path.iter().map(|(small, _)| small).filter(|small| small.vectors() != found.machine.vectors());
+        let smaller = found.path.iter().map(|(small, _)| small).filter(|small| small.n_vectors() != found.machine.n_vectors());
         for small in smaller.chain([&found.machine]) {
-            if watch.cancelled() && small.vectors() != found.machine.vectors() {
+            if watch.cancelled() && small.n_vectors() != found.machine.n_vectors() {
                 continue;
             }
             sizes.push((comparison.metrics(small)?, small.clone()));
         }
-        sizes.sort_by_key(|(size, _)| size.vectors);
+        sizes.sort_by_key(|(size, _)| size.n_vectors);
         Ok(Compressed::of_validation(self.method(), found, sizes))
     }
 
@@ -382,7 +382,7 @@ impl Compress {
     fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
         let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("not reached: {sentence}")).collect();
         if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
-            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.vectors()));
+            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.n_vectors()));
         }
         let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) || ["distil", "margin"].contains(&small.strategy.as_str());
         if self.c.is_none() && machine.metadata.c.is_none() && needs_cost {

@@ -37,7 +37,7 @@ const FOLDS: usize = 5;
 ///
 /// let train = Train::from_json(r#"{"learner": "svc", "gamma": 1, "c": 10, "vectors": 8}"#)?;
 /// let trained = train.run(&banana(200, 1), &Given::default(), &Watch::none())?;
-/// assert_eq!(trained.machine().vectors(), 8);
+/// assert_eq!(trained.machine().n_vectors(), 8);
 /// # Ok::<(), kernelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -313,7 +313,7 @@ impl Train {
         if self.plan()? != Plan::Basis(Method::FisherPursuit) {
             return Ok(None);
         }
-        if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.vectors()) {
+        if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.n_vectors()) {
             notes.push(format!("stages {stages} is above the number of vectors: all were chosen by their first scores"));
         }
         match fit.report.status == Status::Cancelled || !matches!(fit.machine.decision, Decision::Sign { .. }) {

@@ -119,9 +119,9 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
     let weights = if matches!(tells, Tells::Deviations(_)) { None } else { weights(expansion) };
     let (outputs, values) = match weights {
         Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
-        None if machine.vectors() == 0 => {
+        None if machine.n_vectors() == 0 => {
             // Nothing but the offsets, for as many rows as there are.
-            let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.outputs());
+            let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.n_outputs());
             (kernel::products(graph, &x, &nothing, &machine.offsets), None)
         }
         None => {
@@ -129,9 +129,9 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
             (kernel::sums(graph, &values, &expansion.kernel, &expansion.coefficients.to_dense(), &machine.offsets), Some(values))
         }
     };
-    decide::add(graph, &machine.decision, &outputs, machine.outputs());
+    decide::add(graph, &machine.decision, &outputs, machine.n_outputs());
     calibrate::add(graph, machine, &tells, &outputs, values.as_deref());
-    if values.is_some() { machine.vectors() } else { 0 }
+    if values.is_some() { machine.n_vectors() } else { 0 }
 }
 
 fn opsets(style: Style) -> Vec<OperatorSetIdProto> {
@@ -146,9 +146,9 @@ fn describe(machine: &Machine) -> String {
     format!(
         "{} kernel, {} vectors of {} features, {} outputs, decided by {}",
         machine.expansion.kernel.name(),
-        machine.vectors(),
+        machine.n_vectors(),
         machine.dim(),
-        machine.outputs(),
+        machine.n_outputs(),
         super::target::rule(&machine.decision)
     )
 }
