@@ -30,6 +30,16 @@ pub enum Prediction {
     Values(Matrix),
 }
 
+impl Prediction {
+    /// The label predicted for a row; none where no classes are predicted or there is no such row.
+    pub fn label(&self, row: usize) -> Option<&Label> {
+        match self {
+            Prediction::Classes { labels, codes } => labels.get(*codes.get(row)? as usize),
+            Prediction::Values(_) => None,
+        }
+    }
+}
+
 /// A machine made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
 pub struct Predictor {
@@ -130,7 +140,24 @@ impl Predictor {
 }
 
 impl Machine {
-    /// The outputs f_k(x) + b_k for every row.
+    /// The outputs f_k(x) + b_k for every row: the decision values of a classifier, the predictions of a regression, the features of
+    /// kernel PCA. Of two classes, a positive decision value stands for the second label.
+    ///
+    /// ```
+    /// use kernelet::prelude::*;
+    ///
+    /// let rows = Points::from_rows(&[[0.0], [1.0], [4.0], [5.0]])?;
+    /// let data = Dataset::new(rows, Target::from_labels(&["low", "low", "high", "high"]));
+    /// let machine = Svc::default().learn(&data, &Watch::none())?.machine;
+    ///
+    /// let new = Points::from_rows(&[[0.5], [4.5]])?;
+    /// let predicted = machine.predict(&new)?;
+    /// assert_eq!(predicted.label(0).map(Label::text), Some("low"));
+    /// assert_eq!(machine.decision.labels()[1].text(), "low"); // in the order of text
+    /// let decision_values = machine.outputs_for(&new)?;
+    /// assert!(decision_values.at(0, 0) > 0.0 && decision_values.at(1, 0) < 0.0);
+    /// # Ok::<(), kernelet::Error>(())
+    /// ```
     pub fn outputs_for(&self, points: &Points) -> Result<Matrix> {
         Predictor::new(self).outputs(points)
     }

@@ -25,7 +25,7 @@ const MOST_SIZES: usize = 64;
 /// A machine to be made smaller. What is left out has a default; without any goal the knee of the curve is taken.
 ///
 /// ```
-/// use kernelet::{data::banana, request::{Compress, Given, Train}, watch::Watch};
+/// use kernelet::{data::banana, prelude::*};
 ///
 /// let data = banana(200, 1);
 /// let full = Train::from_json(r#"{"gamma": 1, "c": 10}"#)?.run(&data, &Given::default(), &Watch::none())?;
@@ -61,7 +61,7 @@ pub struct Compress {
     /// Coefficients of the vectors found; none for those of the method.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub refit: Option<Refit>,
-    /// Cost of an error; none for that of the machine, see [`cost_of`].
+    /// Cost of an error; none for that of the machine, or its largest coefficient where it does not store C.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub c: Option<f64>,
     /// Offsets; none for those of the machine or the refit.

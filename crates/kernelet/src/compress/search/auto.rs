@@ -53,7 +53,7 @@ pub struct Auto {
     pub owned: bool,
     /// Vectors are chosen among those of the machine, never made.
     pub chosen: bool,
-    /// The cost of an error; none for [`cost_of`] the machine.
+    /// The cost of an error; none for the machine's own, or its largest coefficient where it does not store C.
     pub c: Option<f64>,
     /// What loss means; none for the usual.
     pub metric: Option<Metric>,

@@ -101,7 +101,24 @@ impl DirectTask {
     }
 }
 
-/// A learner with few vectors that are found with it.
+/// An estimator with few vectors, which are optimised together with it. [`Margin`](super::Margin) is the same for support vector
+/// classification.
+///
+/// ```
+/// use kernelet::{data::sinc, learn::{Ridge, direct::{DirectLearner, DirectTask, Search}}, prelude::*};
+///
+/// let data = sinc(200, 0.1, 1)?;
+/// let ridge = Ridge { kernel: Kernel::gaussian(0.3), lambda: 1e-3 };
+/// let search = Search { n_vectors: 10, ..Search::default() };
+/// let machine = DirectLearner { task: DirectTask::Ridge(ridge), search }.learn(&data, &Watch::none())?.machine;
+/// assert_eq!(machine.n_vectors(), 10);
+/// assert!(machine.score(&data)?.loss() < 0.02); // the mean squared error; the noise has a variance of 0.01
+///
+/// // Support vector regression, as a request:
+/// let train = Train::from_json(r#"{"learner": "svr", "gamma": 0.3, "c": 10, "vectors": 10}"#)?;
+/// assert_eq!(train.run(&data, &Given::default(), &Watch::none())?.machine().n_vectors(), 10);
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct DirectLearner {
     /// Who learns; its kernel must be smooth and positive definite.

@@ -53,7 +53,19 @@ pub enum Sharing {
     Parts(Vec<usize>),
 }
 
-/// Sparse large-margin classification.
+/// Sparse large-margin classification: a support vector machine with a given number of vectors, which all classes share.
+///
+/// ```
+/// use kernelet::{data::digits_split, learn::direct::{Margin, Search}, prelude::*};
+///
+/// let (train, test) = digits_split();
+/// let search = Search { n_vectors: 30, iterations: 20, ..Search::default() };
+/// let margin = Margin { kernel: Kernel::gaussian(4e-4), c: 10.0, search, hinge_iterations: 5, ..Margin::default() };
+/// let machine = margin.learn(&train, &Watch::none())?.machine;
+/// assert_eq!(machine.n_vectors(), 30);
+/// assert!(machine.score(&test)?.loss() < 0.1); // the fraction of wrong labels
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Margin {
     /// The kernel; smooth and positive definite.

@@ -1,5 +1,17 @@
 //! A machine as an ONNX file, for onnxruntime and every other program that runs such graphs.
 //!
+//! ```
+//! use kernelet::{data::banana, model::{Precision, onnx}, prelude::*};
+//!
+//! let machine = Svc { c: 10.0, ..Svc::default() }.learn(&banana(200, 1), &Watch::none())?.machine;
+//! let options = onnx::Options { precision: Precision::F32, ..onnx::Options::default() };
+//! let path = std::env::temp_dir().join(format!("kernelet-{}.onnx", std::process::id()));
+//! let evaluations = onnx::save(&machine, &options, &path)?;
+//! assert_eq!(evaluations, machine.n_vectors()); // kernel evaluations a row
+//! # std::fs::remove_file(&path).ok();
+//! # Ok::<(), kernelet::Error>(())
+//! ```
+//!
 //! Plain operators express every machine, in either precision: rows go in as they were measured, as a matrix `row` with any number of rows,
 //! and out come, each with a row for each row,
 //!
