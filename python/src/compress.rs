@@ -31,7 +31,7 @@ pub fn compress(
         let labels = machine.inner().decision.labels();
         let target = arrays::target(codes, values, (!labels.is_empty()).then_some(labels))?;
         let data = rows.map(|rows| rows.to_points()).transpose()?.map(|points| Dataset::new(points, target));
-        let (original, before) = (machine.inner().clone(), machine.inner().vectors());
+        let (original, before) = (machine.inner().clone(), machine.inner().n_vectors());
         let done = work::interruptible(py, threads, report, move |watch| request.run(&original, data.as_ref(), None, watch))?;
         let mut small = done.map_err(work::refused)?;
         let auto = small.method == kernelet::request::CompressMethod::Auto;
@@ -39,7 +39,7 @@ pub fn compress(
         let mut about = json!({
             "method": if auto { format!("auto: {}", small.strategy) } else { small.method.name().to_string() },
             "status": small.status.name(), "notes": small.notes, "path": sizes,
-            "vectors_before": before, "vectors": small.machine.vectors(), "capped": small.capped,
+            "vectors_before": before, "vectors": small.machine.n_vectors(), "capped": small.capped,
         });
         if let (Value::Object(about), Some(validation)) = (&mut about, &small.validation) {
             let tried = validation.tried.iter().map(|attempt| {

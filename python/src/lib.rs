@@ -58,7 +58,7 @@ fn train(
             Ok((trained, metrics))
         })?;
         let (trained, metrics) = done.map_err(work::refused)?;
-        let one = || json!([{ "vectors": trained.machine().vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
+        let one = || json!([{ "vectors": trained.machine().n_vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
         let metrics = if metrics.is_empty() { one() } else { json!(metrics) };
         let notes = trained.notes;
         let smaller = trained.smaller.into_iter().map(|fit| PyMachine::of_fit(fit, &[])).collect();

@@ -66,11 +66,11 @@ impl PyMachine {
 
     /// The outputs of all rows. Dense rows are read where they are.
     fn all_outputs(&self, py: Python, rows: &Rows, threads: usize) -> PyResult<Matrix> {
-        let (n, q) = (rows.len(), self.machine.outputs());
+        let (n, q) = (rows.len(), self.machine.n_outputs());
         if rows.dim() != self.machine.dim() {
             return Err(PyValueError::new_err(format!("X has {} features, but the machine expects {}", rows.dim(), self.machine.dim())));
         }
-        let cost = self.machine.vectors().max(1).saturating_mul(self.machine.dim().max(1));
+        let cost = self.machine.n_vectors().max(1).saturating_mul(self.machine.dim().max(1));
         let Some(dense) = rows.borrowed()? else {
             let points = rows.to_points()?;
             let pool = pool(threads)?;
@@ -260,9 +260,9 @@ impl PyMachine {
     /// The coordinates along the first vectors of a basis: the outputs of the first so many, which the other vectors have no part in.
     fn leading(&self, vectors: usize) -> PyResult<PyMachine> {
         guarded(|| {
-            let first: Vec<usize> = (0..vectors.min(self.machine.vectors())).collect();
+            let first: Vec<usize> = (0..vectors.min(self.machine.n_vectors())).collect();
             let dense = self.machine.expansion.coefficients.to_dense();
-            if self.machine.outputs() != self.machine.vectors() || first.is_empty() {
+            if self.machine.n_outputs() != self.machine.n_vectors() || first.is_empty() {
                 return Err(PyValueError::new_err("only the coordinates of a basis have a first vector"));
             }
             let mut machine = self.machine.clone();
@@ -304,7 +304,7 @@ impl PyMachine {
         let about = json!({
             "kernel": expansion.kernel, "gamma": expansion.kernel.gamma(), "decision": decision, "labels": labels,
             "facts": metadata, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),
-            "vectors": self.machine.vectors(), "outputs": self.machine.outputs(), "dim": self.machine.dim(),
+            "vectors": self.machine.n_vectors(), "outputs": self.machine.n_outputs(), "dim": self.machine.dim(),
         });
         about.to_string()
     }

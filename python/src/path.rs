@@ -20,7 +20,7 @@ impl PyPath {
     fn at(&self, vectors: usize) -> PyResult<PyMachine> {
         guarded(|| {
             let every = self.path.as_ref().and_then(|path| path.at(vectors));
-            let told = || self.machines.iter().rev().find(|machine| machine.vectors() <= vectors).cloned();
+            let told = || self.machines.iter().rev().find(|machine| machine.n_vectors() <= vectors).cloned();
             let found = every.or_else(told).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
             Ok(PyMachine::new(found))
         })

@@ -76,7 +76,7 @@ fn caption(machine: &Machine, coefficients: &[f64]) -> String {
     let largest =
         coefficients.iter().enumerate().fold((0, 0.0), |best: (usize, f64), (k, &c)| if c.abs() > best.1.abs() { (k, c) } else { best });
     let number = if largest.1.abs() < 100.0 { format!("{:+.2}", largest.1) } else { format!("{:+.0e}", largest.1) };
-    if machine.outputs() > 1 { format!("{}:{number}", largest.0) } else { number }
+    if machine.n_outputs() > 1 { format!("{}:{number}", largest.0) } else { number }
 }
 
 impl Canvas {

@@ -63,6 +63,26 @@ type Reporter<'a> = Box<dyn Fn(&Progress) + Send + Sync + 'a>;
 type Wish = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// Receives progress, passes on the wish to stop, and counts kernel evaluations.
+///
+/// A cancelled run returns the machine of the work so far:
+///
+/// ```
+/// use std::sync::{Arc, atomic::{AtomicBool, AtomicU64, Ordering}};
+/// use kernelet::{data::banana, prelude::*};
+///
+/// let (steps, cancel) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
+/// let show = |progress: &Progress| {
+///     eprintln!("{} {} of {:?}: {:?}", progress.stage, progress.done, progress.total, progress.figure);
+///     // Here another thread, a signal handler or a button would set the flag.
+///     cancel.store(steps.fetch_add(1, Ordering::Relaxed) >= 3, Ordering::Relaxed);
+/// };
+/// let watch = Watch::none().with_reporter(show).with_cancel(cancel.clone());
+/// let train = Train::from_json(r#"{"gamma": 1, "c": 10, "vectors": 10}"#)?;
+/// let trained = train.run(&banana(200, 1), &Given::default(), &watch)?;
+/// assert_eq!(trained.fit.report.status, Status::Cancelled);
+/// assert!(trained.machine().n_vectors() <= 10);
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Watch<'a> {
     reporter: Option<Reporter<'a>>,

@@ -39,7 +39,7 @@ static COUNTING: Counting = Counting;
 fn machine(kernel: Kernel, coefficients: Coefficients, dim: usize) -> Machine {
     let m = coefficients.stored().rows();
     let vectors = Matrix::from_fn(m, dim, |i, j| ((i * 5 + j) as f64).sin());
-    let offsets = vec![0.1; coefficients.outputs()];
+    let offsets = vec![0.1; coefficients.n_outputs()];
     let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
     Machine { expansion, offsets, decision: Decision::Features, scale: None, names: None, calibration: None, metadata: Metadata::default() }
 }
@@ -59,14 +59,14 @@ fn a_row_allocates_nothing_from_the_second_call_on() {
                 let machine = machine(kernel.clone(), coefficients.clone(), dim);
                 for predictor in [Predictor::new(&machine), Predictor::single(&machine)] {
                     let rows = Matrix::from_fn(10, dim, |i, j| ((i * 3 + j) as f64).cos());
-                    let (mut out, mut work) = (vec![0.0; machine.outputs()], Work::default());
+                    let (mut out, mut work) = (vec![0.0; machine.n_outputs()], Work::default());
                     predictor.row(rows.row(0), &mut out, &mut work).unwrap();
                     let before = ASKED.with(Cell::get);
                     for i in 0..10 {
                         predictor.row(rows.row(i), &mut out, &mut work).unwrap();
                     }
                     let asked = ASKED.with(Cell::get) - before;
-                    assert_eq!(asked, 0, "{}, {} outputs, {dim} features", kernel.name(), machine.outputs());
+                    assert_eq!(asked, 0, "{}, {} outputs, {dim} features", kernel.name(), machine.n_outputs());
                 }
             }
         }

@@ -155,7 +155,7 @@ fn baselines() {
     let (two, three, _) = sets();
     for baseline in Baseline::all() {
         let svc = Svc { multiclass: Multiclass::Shared, ..svc() };
-        let learner = BaselineLearner { baseline, svc, vectors: 5, starts: 3, seed: 0 };
+        let learner = BaselineLearner { baseline, svc, n_vectors: 5, starts: 3, seed: 0 };
         check_learner(baseline.name(), &learner, &two);
         check_learner(baseline.name(), &learner, &three);
     }
@@ -164,7 +164,7 @@ fn baselines() {
 #[test]
 fn machines_whose_vectors_are_trained() {
     let (two, three, numbers) = sets();
-    let search = Search { vectors: 5, iterations: 15, ..Search::default() };
+    let search = Search { n_vectors: 5, iterations: 15, ..Search::default() };
     let searches = [
         search.clone(),
         Search { starts: 3, ..search.clone() },

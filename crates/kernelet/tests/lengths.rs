@@ -3,10 +3,7 @@
 use kernelet::{
     Error,
     basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis},
-    compress::{
-        Auto, Budget, Distil, Effort, EmpiricalMap, Goals, Parts, PrimaryMetric, Refit, Sparsifier, Task, Validator, least_error_offsets,
-        refit, select::Pursuit,
-    },
+    compress::{Auto, Budget, Distil, Effort, Goals, Refit, Sparsifier, Task, refit, select::Pursuit},
     data::{Classes, Dataset, Target, banana, sinc},
     evaluate::{Tuning, bounds::fisher_bound, cross_validate, score, score_probabilities},
     kernel::{Kernel, Precomputed, block::block},
@@ -127,23 +124,8 @@ fn compression_refuses_them() {
         for goals in [Goals { max_vectors: Some(5), ..Goals::default() }, Goals { max_loss: Some(0.1), ..Goals::default() }] {
             refused("auto", auto.run(task, &goals, &none));
         }
-        refused("parts", Parts::of(&bad, 0));
-        refused("validator", Validator::new(&machine, Some(bad.clone()), None, PrimaryMetric::Loss).map(|_| ()));
         refused("pursuit", Pursuit::default().sparsify(&task, &Budget::vectors(5), &none));
         refused("distillation", Distil::default().learn(&task, &none));
         refused("refit", refit(&small, Refit::Margin, &task, None, &none));
-        refused("offsets", least_error_offsets(&small, &task));
-    }
-}
-
-#[test]
-fn empirical_maps_refuse_them() {
-    let data = banana(30, 1);
-    let gram = Dataset { points: block(&Kernel::gaussian(1.0), &data.points, &data.points).into(), ..data };
-    let machine = Svc { kernel: Kernel::Precomputed(Precomputed {}), ..Svc::default() }.learn(&gram, &Watch::none()).unwrap().machine;
-    let empirical_map = EmpiricalMap::of(&machine, Some(&gram)).unwrap().unwrap();
-    for bad in wrong(&gram) {
-        refused("stand-in", EmpiricalMap::of(&machine, Some(&bad)).map(|_| ()));
-        refused("its rows", empirical_map.rows(&bad));
     }
 }

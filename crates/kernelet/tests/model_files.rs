@@ -41,12 +41,12 @@ fn rows(value: &Value) -> Vec<Vec<f64>> {
 
 /// f_k(x) = sum_j coefficients_jk K(vectors_j, x) + offsets_k, by the definition; x may have more features than the vectors.
 fn outputs(machine: &Machine, x: &[f64]) -> Vec<f64> {
-    let mut vectors = Matrix::zeros(machine.vectors(), x.len());
-    machine.expansion.vectors.copy_rows(0..machine.vectors(), x.len(), vectors.values_mut());
+    let mut vectors = Matrix::zeros(machine.n_vectors(), x.len());
+    machine.expansion.vectors.copy_rows(0..machine.n_vectors(), x.len(), vectors.values_mut());
     let coefficients = machine.expansion.coefficients.to_dense();
     let kernel = |j: usize| machine.expansion.kernel.eval(vectors.row(j), x);
-    let output = |k: usize| (0..machine.vectors()).map(|j| coefficients.at(j, k) * kernel(j)).sum::<f64>() + machine.offsets[k];
-    (0..machine.outputs()).map(output).collect()
+    let output = |k: usize| (0..machine.n_vectors()).map(|j| coefficients.at(j, k) * kernel(j)).sum::<f64>() + machine.offsets[k];
+    (0..machine.n_outputs()).map(output).collect()
 }
 
 /// The number LIBSVM would predict.
@@ -84,7 +84,7 @@ fn probabilities_agree_with_libsvm_given_the_same_sigmoids() {
         }
         let machine = model::load(&path).unwrap();
         let values: Vec<f64> = rows(&expected["rows"]).iter().flat_map(|x| outputs(&machine, x)).collect();
-        let values = Matrix::new(values, rows(&expected["rows"]).len(), machine.outputs()).unwrap();
+        let values = Matrix::new(values, rows(&expected["rows"]).len(), machine.n_outputs()).unwrap();
         let have = machine.probabilities(&values).unwrap();
         for (have, want) in have.iter().zip(rows(&expected["probabilities"])) {
             // Of two classes LIBSVM names the positive one first; ours come in the order of the labels, where it is the second.
@@ -140,7 +140,7 @@ fn sparse_machine() -> Machine {
             learner: Some("svc".into()),
             c: Some(0.1),
             class_weights: Some(vec![1.0, 2.0, 0.3]),
-            rows: Some(50),
+            n_rows: Some(50),
             ..Metadata::default()
         },
     }

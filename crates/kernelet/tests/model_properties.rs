@@ -122,11 +122,11 @@ proptest! {
         prop_assert_eq!(back.offsets.iter().map(|b| b.to_bits()).collect::<Vec<_>>(), machine.offsets.iter().map(|b| b.to_bits()).collect::<Vec<_>>());
         prop_assert_eq!(&back.calibration, &machine.calibration);
         let stored = machine.expansion.coefficients.stored();
-        let mut order: Vec<usize> = (0..machine.vectors()).collect();
-        if machine.outputs() == 1 && !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty {
+        let mut order: Vec<usize> = (0..machine.n_vectors()).collect();
+        if machine.n_outputs() == 1 && !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty {
             order.sort_by_key(|&j| stored.at(j, 0) < 0.0);
         }
-        let repeated = machine.outputs() > 1 && matches!(machine.expansion.coefficients, Coefficients::Dense(_));
+        let repeated = machine.n_outputs() > 1 && matches!(machine.expansion.coefficients, Coefficients::Dense(_));
         if !repeated && !order.is_empty() {
             prop_assert_eq!(bits(back.expansion.coefficients.stored()), bits(&stored.select(&order)));
             prop_assert_eq!(bits(&back.expansion.vectors.to_dense()), bits(&machine.expansion.vectors.select(&order).to_dense()));

@@ -136,12 +136,12 @@ fn more_components_than_there_are_is_capped() {
     for rows in [50, 600] {
         let data = Generator::Banana.make(rows, 1);
         let fit = learn(&Pca { kernel: linear.clone(), components: Components::Count(7), ..Pca::default() }, &data);
-        assert_eq!((fit.report.status, fit.machine.outputs()), (Status::Capped, 2));
+        assert_eq!((fit.report.status, fit.machine.n_outputs()), (Status::Capped, 2));
         assert!(fit.machine.metadata.features.unwrap().explained().iter().sum::<f64>() > 1.0 - 1e-10);
     }
     let data = Generator::Banana.make(5, 1);
     let fit = learn(&Pca { components: Components::Count(usize::MAX), ..Pca::default() }, &data);
-    assert_eq!((fit.report.status, fit.machine.outputs()), (Status::Capped, 4));
+    assert_eq!((fit.report.status, fit.machine.n_outputs()), (Status::Capped, 4));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn cancelling_keeps_the_components_so_far() {
     let data = waveform3(800, 1);
     let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
     let fit = Pca { kernel: Kernel::gaussian(0.2), components: Components::Count(8), ..Pca::default() }.learn(&data, &watch).unwrap();
-    assert_eq!((fit.report.status, fit.machine.outputs()), (Status::Cancelled, 8));
+    assert_eq!((fit.report.status, fit.machine.n_outputs()), (Status::Cancelled, 8));
     assert!(fit.machine.predict(&data.points).is_ok());
 }
 

@@ -149,7 +149,7 @@ fn machines_on_every_basis() {
 #[test]
 fn machines_trained_with_few_vectors() {
     let (classes, values) = (classes(600), values(600));
-    let search = || Search { vectors: 24, iterations: 8, starts: 2, ..Search::default() };
+    let search = || Search { n_vectors: 24, iterations: 8, starts: 2, ..Search::default() };
     let tasks = [
         DirectTask::Ridge(Ridge { kernel: kernel(), ..Ridge::default() }),
         DirectTask::Fisher { fisher: Fisher { kernel: kernel(), ..Fisher::default() }, margin: None },
@@ -170,7 +170,7 @@ fn machines_trained_with_few_vectors() {
         let margin = Margin { kernel: kernel(), loss, sharing, search: search(), hinge_iterations: 4, ..Margin::default() };
         differences.learn(format!("margin, {loss:?}, {:?}", margin.sharing), &margin, &classes);
     }
-    let many = Search { vectors: 530, iterations: 2, init: Init::Random, ..Search::default() };
+    let many = Search { n_vectors: 530, iterations: 2, init: Init::Random, ..Search::default() };
     differences.learn("margin with many vectors", &Margin { kernel: kernel(), search: many.clone(), ..Margin::default() }, &classes);
     let ridge = DirectTask::Ridge(Ridge { kernel: kernel(), ..Ridge::default() });
     differences.learn("ridge with many vectors", &DirectLearner { task: ridge, search: many }, &values);
@@ -182,7 +182,7 @@ fn baselines_of_the_papers() {
     let mut differences = Differences::default();
     for baseline in Baseline::all() {
         let svc = Svc { kernel: kernel(), multiclass: Multiclass::OneVsRest, ..Svc::default() };
-        let learner = BaselineLearner { baseline, svc, vectors: 12, starts: 3, seed: 1 };
+        let learner = BaselineLearner { baseline, svc, n_vectors: 12, starts: 3, seed: 1 };
         differences.learn(baseline.name(), &learner, &data);
     }
 }
@@ -233,7 +233,7 @@ fn compression_methods() {
         let how = Refinement { objective, max_steps: 3, ..Refinement::default() };
         differences.look(format!("refinement of {objective:?}"), || Ok(refine(&small, &how, &task, &Watch::none())?.machine));
     }
-    let distil = Distil { search: Search { vectors: 24, iterations: 8, ..Search::default() }, ..Distil::default() };
+    let distil = Distil { search: Search { n_vectors: 24, iterations: 8, ..Search::default() }, ..Distil::default() };
     differences.look("distil", || Ok(distil.learn(&task, &Watch::none())?.machine));
 }
 

@@ -105,7 +105,7 @@ fn a_cancelled_run_returns_the_machine_of_the_work_so_far() {
         let fit = learner.learn(train, &watch).unwrap();
         assert_eq!(fit.report.status, Status::Cancelled);
         fit.machine.check().unwrap();
-        assert!(fit.machine.vectors() > 0);
+        assert!(fit.machine.n_vectors() > 0);
         let rows = if fit.machine.dim() == test.dim() { &test.points } else { &train.points };
         assert!(fit.machine.outputs_for(rows).unwrap().values().iter().all(|f| f.is_finite()));
     }

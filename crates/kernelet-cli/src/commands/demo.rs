@@ -183,7 +183,7 @@ impl Measured {
         let (one, batched) = microseconds(machine, &test.points)?;
         Ok(Measured {
             name,
-            vectors: machine.vectors(),
+            vectors: machine.n_vectors(),
             test_error: machine.score(test)?.loss(),
             agreement: agreement.unwrap_or_default(),
             bytes: native::to_bytes(machine)?.len(),

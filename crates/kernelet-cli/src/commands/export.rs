@@ -152,7 +152,7 @@ impl Export {
         c::write(&code, &self.output)?;
         let mut exported = Exported::new(self.to, &self.output);
         exported.files.push(header.display().to_string());
-        exported.evaluations_per_row = Some(machine.vectors());
+        exported.evaluations_per_row = Some(machine.n_vectors());
         (exported.constant_bytes, exported.stack_bytes) = (Some(code.size.constants), Some(code.size.stack));
         Ok(exported)
     }
@@ -174,7 +174,7 @@ impl Export {
             exported.files.push(range.display().to_string());
         }
         libsvm::save(&machine, &self.output)?;
-        (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.vectors()));
+        (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.n_vectors()));
         Ok(exported)
     }
 

@@ -86,15 +86,15 @@ impl Inspected {
         Ok(Inspected {
             kernel: kernel.name(),
             parameters,
-            vectors: machine.vectors(),
+            vectors: machine.n_vectors(),
             storage: if machine.expansion.vectors.is_sparse() { "sparse" } else { "dense" },
             dim: machine.dim(),
-            outputs: machine.outputs(),
+            outputs: machine.n_outputs(),
             classes: machine.decision.labels().iter().map(Label::to_string).collect(),
             decision: json!(machine.decision)["rule"].clone(),
             bytes,
             // Every vector is shared by all outputs.
-            evaluations_per_row: machine.vectors(),
+            evaluations_per_row: machine.n_vectors(),
             scale: machine.scale.as_ref().map(kind_of_scale),
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
@@ -124,7 +124,7 @@ impl Inspected {
             let whitened = if features.whitened { ", whitened" } else { "" };
             format!("{} of the variance{whitened}", percent(features.explained().iter().sum()))
         }));
-        parts.extend(metadata.rows.map(|rows| counted(rows, "row")));
+        parts.extend(metadata.n_rows.map(|rows| counted(rows, "row")));
         parts.extend(metadata.class_weights.as_ref().map(|weights| {
             let weights: Vec<String> = weights.iter().map(|&weight| figure(weight)).collect();
             format!("class weights {}", weights.join(" "))

@@ -204,7 +204,7 @@ enum Form<'a> {
 
 impl<'a> Form<'a> {
     fn of(machine: &'a Machine, values: Values) -> Result<Self> {
-        let outputs = machine.outputs();
+        let outputs = machine.n_outputs();
         let numbers = |name: &str, count: usize| (1..=count).map(|k| format!("{name}{k}")).collect();
         match (values, &machine.decision) {
             (Values::Labels, Decision::Values) if outputs == 1 => Ok(Form::Number),

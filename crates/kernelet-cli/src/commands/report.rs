@@ -127,7 +127,7 @@ impl Report {
     fn measured(&self, mut request: Request, session: &Session) -> Result<Figures> {
         let machine = request.machine;
         let largest = self.largest.map_or(curves::USUAL_LARGEST.max(request.vectors.unwrap_or(0)), |most| most as usize);
-        let sizes = curves::sizes(largest.min(machine.vectors().max(1)), request.vectors.filter(|size| *size <= machine.vectors()));
+        let sizes = curves::sizes(largest.min(machine.n_vectors().max(1)), request.vectors.filter(|size| *size <= machine.n_vectors()));
         let material = Material { machine, data: request.data, sizes };
         let made = make_curves(self.methods.clone(), &material, session)?;
         request.notes = made.1;

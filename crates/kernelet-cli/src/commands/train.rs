@@ -117,7 +117,7 @@ impl Train {
             rows: data.len(),
             dim: data.dim(),
             classes: machine.decision.labels().iter().map(Label::to_string).collect(),
-            vectors: machine.vectors(),
+            vectors: machine.n_vectors(),
             objective: report.objective,
             dual_objective: report.dual_objective,
             train_error: sizes.last().and_then(|size| size.train_error),

@@ -166,7 +166,7 @@ impl Trained {
         let header = ["vectors", "objective", "train error"].map(String::from);
         let row = |level: &SizeMetrics| {
             let (objective, error) = (level.objective.map(figure), level.train_error.map(percent));
-            vec![count(level.vectors), objective.unwrap_or_default(), error.unwrap_or_default()]
+            vec![count(level.n_vectors), objective.unwrap_or_default(), error.unwrap_or_default()]
         };
         table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
     }

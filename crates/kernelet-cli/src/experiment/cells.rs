@@ -212,7 +212,7 @@ impl Split<'_> {
         if !self.set.printed_sides.is_empty() {
             cell.wrong_sides = Some(wrong_sides(&machine, test).map_err(|error| error.to_string())?);
         }
-        cell.vectors = machine.vectors();
+        cell.vectors = machine.n_vectors();
         if let (Some(_), Some(output), 0) = (&method.draw, way.output, self.split) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
             Drawn { experiment, set, method, machine: &machine, train, chosen }.write(machines, output, watch)?;

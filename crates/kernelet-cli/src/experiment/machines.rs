@@ -54,8 +54,8 @@ impl<'a> Machines<'a> {
                     let machine = &full.fit.machine;
                     let coefficients = machine.expansion.coefficients.to_dense();
                     let own = |k: usize| count(coefficients.iter().filter(|row| row[k] != 0.0).count());
-                    parts = (flags::own_vectors(&flags)? && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
-                    parts.as_ref().map_or(count(machine.vectors()), |parts: &Vec<usize>| parts.iter().sum())
+                    parts = (flags::own_vectors(&flags)? && machine.n_outputs() > 1).then(|| (0..machine.n_outputs()).map(own).collect());
+                    parts.as_ref().map_or(count(machine.n_vectors()), |parts: &Vec<usize>| parts.iter().sum())
                 }
             };
             values.insert("part".into(), Value::Number(vectors as f64));

@@ -21,7 +21,7 @@ pub fn described(set: &Set, flags: &str, seed: u64, train: &Dataset, test: &Data
     if read.learner() == LearnerName::Pca {
         let machine = set.learn(flags, None, seed, train, watch)?.machine;
         let distance = |data: &Dataset| reconstruction(&machine, &data.points).map(|found| found.residual).map_err(words);
-        return Ok(Described { train: distance(train)?, test: distance(test)?, vectors: machine.outputs() });
+        return Ok(Described { train: distance(train)?, test: distance(test)?, vectors: machine.n_outputs() });
     }
     let chosen = read.span(&train.points, watch).map_err(words)?;
     let frame: &Frame = &chosen.basis.frame;

@@ -30,7 +30,7 @@ pub fn wrong_sides(machine: &Machine, data: &Dataset) -> Result<Vec<usize>> {
         };
         outputs.iter().zip(&classes.codes).filter(|pair| is_wrong(*pair)).count()
     };
-    Ok((0..machine.outputs()).map(wrong).collect())
+    Ok((0..machine.n_outputs()).map(wrong).collect())
 }
 
 /// The table of all methods, where the paper printed one.

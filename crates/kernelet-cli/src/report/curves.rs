@@ -171,7 +171,7 @@ fn steps_of(found: &Compressed, material: &Material) -> Vec<Step> {
     let Some(path) = &found.path else { return steps };
     let levels = path.levels();
     for &size in &material.sizes {
-        let Some(place) = levels.iter().rposition(|level| level.vectors <= size).filter(|place| last != Some(*place)) else { continue };
+        let Some(place) = levels.iter().rposition(|level| level.n_vectors <= size).filter(|place| last != Some(*place)) else { continue };
         last = Some(place);
         steps.extend(path.machine(place).map(|machine| Step { machine, residual: Some(levels[place].relative_residual) }));
     }

@@ -39,7 +39,7 @@ pub fn steps(learner: LearnerName, material: &Material, session: &Session) -> Re
         let train = Train { vectors: Vectors { count: Some(size), ..Vectors::default() }, ..train.clone() };
         let machine = train.run(data, &given, &session.watch())?.fit.machine;
         // Fewer vectors than asked for come out where rows are few; then larger sizes bring nothing new.
-        if steps.last().is_none_or(|last| last.machine.vectors() < machine.vectors()) {
+        if steps.last().is_none_or(|last| last.machine.n_vectors() < machine.n_vectors()) {
             steps.push(Step { machine, residual: None });
         }
     }

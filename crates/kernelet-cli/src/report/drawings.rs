@@ -108,7 +108,7 @@ impl Album {
 
 /// The smallest and largest number of the machine's vectors, as rows have them.
 pub fn range(machine: &Machine) -> [f64; 2] {
-    let first: Vec<usize> = (0..machine.vectors().min(POINTS)).collect();
+    let first: Vec<usize> = (0..machine.n_vectors().min(POINTS)).collect();
     let vectors = unscaled(machine, machine.expansion.vectors.select(&first).to_dense());
     vectors.values().iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &value| [low.min(value), high.max(value)])
 }

@@ -102,7 +102,7 @@ pub fn gather_recorded(request: Request) -> Result<Option<Figures>> {
         "These figures are those that the model keeps. Bytes and times of other sizes, rows and vectors are shown for a full model with --data.".into(),
     );
     gauge.put_into(&mut figures);
-    figures.chosen = recorded::choose(&figures, machine.vectors(), request.vectors);
+    figures.chosen = recorded::choose(&figures, machine.n_vectors(), request.vectors);
     Ok(Some(figures))
 }
 
@@ -136,7 +136,7 @@ impl<'a> Gauge<'a> {
     fn level(&mut self, machine: &Machine, residual: Option<f64>) -> Result<Level> {
         let (row_us, batch_us) = latency::microseconds(machine, &self.timed)?;
         let mut level = Level {
-            vectors: machine.vectors(),
+            vectors: machine.n_vectors(),
             residual,
             bytes: Some(native::to_bytes(machine)?.len()),
             row_us: Some(row_us),
@@ -214,7 +214,7 @@ fn of_full(machine: &Machine, level: Level) -> Full {
         learner: machine.metadata.learner.clone(),
         kernel: format!("{}{gamma}", kernel.name()),
         dim: machine.dim(),
-        outputs: machine.outputs(),
+        outputs: machine.n_outputs(),
         level,
     }
 }

@@ -29,7 +29,7 @@ pub fn microseconds(machine: &Machine, points: &Points) -> Result<(f64, f64)> {
 
 fn timed(machine: &Machine, points: &Points) -> Result<(f64, f64)> {
     let predictor = Predictor::new(machine);
-    let (rows, mut out, mut work) = (points.to_dense(), vec![0.0; machine.outputs()], Work::default());
+    let (rows, mut out, mut work) = (points.to_dense(), vec![0.0; machine.n_outputs()], Work::default());
     let (mut one, mut batched) = (f64::INFINITY, f64::INFINITY);
     let begun = Instant::now();
     for run in 0..MOST_RUNS {

@@ -7,7 +7,7 @@ use super::figures::{Chosen, Figures, Level, Method};
 pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
     if let Some(path) = machine.metadata.path.as_ref().filter(|path| !path.levels.is_empty()) {
         let level = |size: &kernelet::machine::SizeMetrics| Level {
-            vectors: size.vectors,
+            vectors: size.n_vectors,
             residual: size.relative_residual,
             error: size.test_error.or(size.train_error),
             data_error: size.test_error.and(size.train_error),
@@ -22,14 +22,14 @@ pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
         }]);
     }
     let basis = machine.metadata.basis.as_ref().filter(|basis| !basis.sizes.is_empty())?;
-    let level = |size: &kernelet::machine::SizeLoss| Level { vectors: size.vectors, error: Some(size.loss), ..Level::default() };
+    let level = |size: &kernelet::machine::SizeLoss| Level { vectors: size.n_vectors, error: Some(size.loss), ..Level::default() };
     let about = "errors are those of cross-validation".into();
     Some(vec![Method { name: basis.method.clone(), about, levels: basis.sizes.iter().map(level).collect(), ..Method::default() }])
 }
 
 /// The vectors of the machine that was made smaller, as far as they are known.
 pub fn vectors_before(machine: &Machine) -> usize {
-    machine.metadata.path.as_ref().map_or(machine.vectors(), |path| path.vectors_before)
+    machine.metadata.path.as_ref().map_or(machine.n_vectors(), |path| path.vectors_before)
 }
 
 /// Puts what was measured of the machine itself beside the figures of its size.

@@ -47,7 +47,7 @@ fn figures_are_those_of_the_machines() {
     assert_eq!(figures.full.level.error.unwrap(), machine.score(&test).unwrap().loss());
     for (curve, method) in curves.iter().zip(&figures.methods) {
         for (step, level) in curve.steps.iter().zip(&method.levels) {
-            assert_eq!(level.vectors, step.machine.vectors());
+            assert_eq!(level.vectors, step.machine.n_vectors());
             assert_eq!(level.error, Some(step.machine.score(&test).unwrap().loss()));
             assert_eq!(level.data_error, Some(step.machine.score(&data).unwrap().loss()));
             assert_eq!(level.agreement, Some((200 - level.differ) as f64 / 200.0));
@@ -148,13 +148,13 @@ fn a_model_that_keeps_its_path_shows_it_without_data() {
     let mut machine = svc(&Generator::Banana.make(100, 1), 1.0);
     assert!(gather_recorded(request(&machine, None, None)).unwrap().is_none());
     let size = |vectors, residual| SizeMetrics {
-        vectors,
+        n_vectors: vectors,
         relative_residual: Some(residual),
         train_error: Some(0.1),
         test_error: Some(0.2),
         ..SizeMetrics::default()
     };
-    let levels = vec![size(1, 0.9), size(machine.vectors(), 0.1)];
+    let levels = vec![size(1, 0.9), size(machine.n_vectors(), 0.1)];
     machine.metadata.path = Some(PathMetadata { method: "pursuit".into(), vectors_before: 500, levels });
     let figures = gather_recorded(request(&machine, None, None)).unwrap().unwrap();
     assert_eq!((figures.full.level.vectors, figures.chosen.level), (500, 1));

@@ -41,7 +41,8 @@ fn rows(name: &str) -> (Dataset, String) {
 
 /// A request as flags.
 fn flags(request: &Map<String, Value>) -> Vec<String> {
-    let weights = |weights: &Map<String, Value>| weights.iter().map(|(label, weight)| format!("{label}={weight}")).collect::<Vec<_>>().join(",");
+    let weights =
+        |weights: &Map<String, Value>| weights.iter().map(|(label, weight)| format!("{label}={weight}")).collect::<Vec<_>>().join(",");
     let flag = |(name, value): (&String, &Value)| match value {
         Value::Bool(true) => format!("--{name}"),
         Value::Object(map) => format!("--{name}={}", weights(map)),
@@ -77,7 +78,7 @@ fn the_library_and_the_program_give_the_same_bytes() {
         let (file, output, full) = (folder.file("rows.csv", &table), folder.path("a.model"), folder.path("full.model"));
         let request = entry["request"].as_object().unwrap();
         let (ours, theirs) = match entry.get("model").and_then(Value::as_object) {
-            None => (trained(request, &data), by_program(&["train", &file], flags(request), &output)),
+            None => (trained(request, &data), by_program(&["train", &file, "--target", "3"], flags(request), &output)),
             Some(before) => {
                 let mut machine = trained(before, &data);
                 model::save(&machine, &full).unwrap();
@@ -93,7 +94,8 @@ fn the_library_and_the_program_give_the_same_bytes() {
                     false => data.clone(),
                 });
                 let small = Compress::read(request.clone()).unwrap().run(&machine, none.as_ref(), None, &Watch::none()).unwrap().machine;
-                let files = if data.is_some() { vec!["compress", &full, "--data", &file] } else { vec!["compress", &full] };
+                let files =
+                    if data.is_some() { vec!["compress", &full, "--data", &file, "--target", "3"] } else { vec!["compress", &full] };
                 (small, by_program(&files, flags(request), &output))
             }
         };

@@ -17,9 +17,10 @@ mod online;
 mod random;
 mod rpcholesky;
 
-pub use empirical_points::EmpiricalPoints;
+pub(crate) use empirical_points::EmpiricalPoints;
 pub use fisher::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage};
-pub use frame::{DEPENDENT, Frame, JITTER, check_definite};
+pub use frame::Frame;
+pub(crate) use frame::{DEPENDENT, JITTER, check_definite};
 pub use greedy_basis::GreedyBasis;
 pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;

@@ -58,7 +58,7 @@ pub struct BaselineLearner {
     /// The machine that is made small: its kernel, C and classes.
     pub svc: Svc,
     /// The number of vectors; `rvm-margin` does not look at it.
-    pub vectors: usize,
+    pub n_vectors: usize,
     /// Starts for each new vector.
     pub starts: usize,
     /// Seed of what is drawn.
@@ -72,7 +72,7 @@ impl Learner for BaselineLearner {
 
     fn check(&self) -> Result<()> {
         self.svc.check()?;
-        match self.vectors {
+        match self.n_vectors {
             0 if self.baseline != Baseline::RvmMargin => Err(Error::parameter("vectors", 0, "at least 1")),
             _ => self.starts().check(),
         }
@@ -118,7 +118,7 @@ impl BaselineLearner {
     fn on_random_rows(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         let on_basis = OnBasis {
             basis: Box::new(RandomBasis { seed: self.seed }),
-            budget: BasisBudget::vectors(self.vectors),
+            budget: BasisBudget::vectors(self.n_vectors),
             learner: Box::new(self.svc.clone()),
             shrink: Shrink::default(),
         };
@@ -127,8 +127,12 @@ impl BaselineLearner {
 
     /// The machine without what a relevance vector machine alone has: its probabilities.
     fn as_svc(&self, fit: Fit) -> Fit {
-        let metadata =
-            Metadata { learner: Some(self.svc.name().into()), c: Some(self.svc.c), rows: fit.machine.metadata.rows, ..Metadata::default() };
+        let metadata = Metadata {
+            learner: Some(self.svc.name().into()),
+            c: Some(self.svc.c),
+            n_rows: fit.machine.metadata.n_rows,
+            ..Metadata::default()
+        };
         Fit { machine: Machine { calibration: None, metadata, ..fit.machine }, ..fit }
     }
 
@@ -143,7 +147,7 @@ impl BaselineLearner {
         let mut best: Option<(f64, Machine)> = None;
         let mut failure = None;
         for construction in &constructions {
-            let found = match construction.sparsify(task, &Budget::vectors(self.vectors), watch) {
+            let found = match construction.sparsify(task, &Budget::vectors(self.n_vectors), watch) {
                 Ok(path) => path.last(),
                 Err(error) => {
                     failure.get_or_insert(error);
@@ -171,7 +175,7 @@ mod tests {
 
     fn learner(baseline: Baseline, vectors: usize) -> BaselineLearner {
         let svc = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, multiclass: Multiclass::Shared, ..Svc::default() };
-        BaselineLearner { baseline, svc, vectors, starts: 5, seed: 0 }
+        BaselineLearner { baseline, svc, n_vectors: vectors, starts: 5, seed: 0 }
     }
 
     #[test]
@@ -181,7 +185,7 @@ mod tests {
             assert_eq!(Baseline::named(baseline.name()), Some(baseline));
             let mut learner = learner(baseline, 12);
             let fit = learner.learn(&two, &Watch::none()).unwrap();
-            assert!(fit.machine.vectors() == 12 || baseline == Baseline::RvmMargin, "{}", baseline.name());
+            assert!(fit.machine.n_vectors() == 12 || baseline == Baseline::RvmMargin, "{}", baseline.name());
             let error = fit.machine.score(&two).unwrap().loss();
             assert!(error < 0.25, "{} {error}", baseline.name());
             assert_eq!((fit.machine.metadata.learner.as_deref(), fit.machine.metadata.c), (Some("svc"), Some(10.0)));

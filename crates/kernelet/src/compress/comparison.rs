@@ -33,7 +33,7 @@ impl<'a> Comparison<'a> {
             _ => None,
         };
         Ok(SizeMetrics {
-            vectors: small.vectors(),
+            n_vectors: small.n_vectors(),
             residual: residual.map(|(residual, _)| residual),
             relative_residual: residual.map(|(_, relative)| relative),
             agreement,

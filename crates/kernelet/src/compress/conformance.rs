@@ -73,13 +73,13 @@ fn the_budget_is_kept_at_every_level_and_residuals_are_true_and_never_rise() {
         let path = run(method, machine, 6).unwrap();
         let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
         // The separate form has a budget for each output.
-        let most = 6 * machine.outputs();
+        let most = 6 * machine.n_outputs();
         assert!(!path.is_empty(), "{which}");
         let mut last = f64::INFINITY;
         for (i, level) in path.levels().into_iter().enumerate() {
             let small = path.machine(i).unwrap();
-            let separate = level.vectors > 6;
-            assert!(level.vectors == small.vectors() && level.vectors <= if separate { most } else { 6 }, "{which}: {level:?}");
+            let separate = level.n_vectors > 6;
+            assert!(level.n_vectors == small.n_vectors() && level.n_vectors <= if separate { most } else { 6 }, "{which}: {level:?}");
             let direct = residual(&machine.expansion, &small.expansion).unwrap();
             assert!((direct - level.residual).abs() < 1e-9 * start && level.residual <= last, "{which}: {direct} {level:?}");
             last = level.residual;
@@ -117,7 +117,7 @@ fn repeated_vectors_do_no_harm() {
         let small = path.last().unwrap();
         small.check().unwrap();
         assert!(outputs(&small).values().iter().all(|v| v.is_finite()), "{which}");
-        assert!(path.levels().last().unwrap().relative_residual < 1e-3 && small.vectors() <= 60, "{which}: {:?}", path.levels().last());
+        assert!(path.levels().last().unwrap().relative_residual < 1e-3 && small.n_vectors() <= 60, "{which}: {:?}", path.levels().last());
     });
 }
 
@@ -150,7 +150,7 @@ fn cancelling_returns_the_work_so_far() {
             assert!(flag.load(Ordering::Relaxed), "{which} reports nothing");
             assert!(path.status == Status::Cancelled && !late.into_inner(), "{which} goes on: {:?}", path.status);
             assert!(at_once || path.last().is_some(), "{which} loses its work");
-            assert!(path.last().is_none_or(|small| small.check().is_ok() && small.vectors() <= 60), "{which}");
+            assert!(path.last().is_none_or(|small| small.check().is_ok() && small.n_vectors() <= 60), "{which}");
         }
     });
 }

@@ -157,7 +157,7 @@ mod tests {
     fn small(machine: &Machine, data: &Dataset, vectors: usize) -> Machine {
         let unlabelled = Dataset { target: Target::None, ..data.clone() };
         let task = Task { machine, data: Some(&unlabelled), candidates: None };
-        let search = Search { vectors, iterations: 60, ..Search::default() };
+        let search = Search { n_vectors: vectors, iterations: 60, ..Search::default() };
         Distil { search, ..Distil::default() }.learn(&task, &Watch::none()).unwrap().machine
     }
 
@@ -171,7 +171,7 @@ mod tests {
         let svc = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() };
         let full = svc.learn(&two, &Watch::none()).unwrap().machine;
         let machine = small(&full, &two, 15);
-        assert!(machine.vectors() == 15 && agreeing(&full, &machine, &unseen) > 0.96, "{}", agreeing(&full, &machine, &unseen));
+        assert!(machine.n_vectors() == 15 && agreeing(&full, &machine, &unseen) > 0.96, "{}", agreeing(&full, &machine, &unseen));
         let pairs = Svc { kernel: Kernel::gaussian(0.02), multiclass: Multiclass::OneVsOne, ..svc.clone() };
         let full = pairs.learn(&three, &Watch::none()).unwrap().machine;
         let machine = small(&full, &three, 20);

@@ -139,7 +139,7 @@ mod tests {
             let task = Task { data: Some(&rows), ..Task::of(&empirical_map.machine) };
             let have = method.sparsify(&task, &few, &Watch::none()).unwrap();
             let (a, b) = (want.levels().last().copied().unwrap(), have.levels().last().copied().unwrap());
-            assert!((a.residual - b.residual).abs() < 1e-4 * a.residual && a.vectors == b.vectors, "{}: {a:?} {b:?}", method.name());
+            assert!((a.residual - b.residual).abs() < 1e-4 * a.residual && a.n_vectors == b.n_vectors, "{}: {a:?} {b:?}", method.name());
             // Refits and offsets as well, and the machine that goes back predicts from kernel values.
             let fitted = |small: Machine, task: &Task| {
                 let small = refit(&small, Refit::Margin, task, None, &Watch::none()).unwrap();
@@ -166,7 +166,7 @@ mod tests {
         let task = Task::of(&empirical_map.machine);
         let small = Independent::default().sparsify(&task, &Budget::default(), &Watch::none()).unwrap().last().unwrap();
         let small = empirical_map.back(&small).unwrap();
-        assert!(small.vectors() == 6 && small.check().is_ok());
+        assert!(small.n_vectors() == 6 && small.check().is_ok());
         let have = small.outputs_for(&gram.points).unwrap();
         assert!(want.values().iter().zip(have.values()).all(|(a, b)| (a - b).abs() < 1e-6 * (1.0 + a.abs())));
     }
@@ -184,7 +184,7 @@ mod tests {
         assert!(say(Some(&Dataset { points: negative.into(), ..gram.clone() })).contains("not positive definite"));
         let empirical_map = EmpiricalMap::of(&values, Some(&gram)).unwrap().unwrap();
         let mut made = empirical_map.machine.clone();
-        made.expansion.vectors = Matrix::from_fn(made.vectors(), made.dim(), |_, _| 0.5).into();
+        made.expansion.vectors = Matrix::from_fn(made.n_vectors(), made.dim(), |_, _| 0.5).into();
         assert!(empirical_map.back(&made).unwrap_err().to_string().contains("choose vectors with pursuit"));
         assert!(empirical_map.rows(&data).is_err());
     }

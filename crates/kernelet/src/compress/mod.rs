@@ -25,16 +25,15 @@ pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
 pub use comparison::Comparison;
 pub use distil::Distil;
-pub use empirical_map::EmpiricalMap;
-pub use owned::owned_by_class;
+pub(crate) use empirical_map::EmpiricalMap;
+pub(crate) use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
-pub use search::{
-    Attempt, Auto, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Parts, PrimaryMetric, Steps, Strategy, Validator, cost_of,
-};
+pub(crate) use search::cost_of;
+pub use search::{Attempt, Auto, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Steps, Strategy};
 pub use task::Task;
 pub(crate) use task::part_of;
-pub use threshold::least_error_offsets;
+pub(crate) use threshold::least_error_offsets;
 
 use crate::{Result, watch::Watch};
 

@@ -91,12 +91,12 @@ mod tests {
         assert!(residual(&full.expansion, &same.expansion).unwrap() < 1e-8);
         let few = Pursuit::default().sparsify(&task, &Budget::vectors(30), &Watch::none()).unwrap().last().unwrap();
         let owned = owned_by_class(&few, &task).unwrap();
-        assert!(matches!(owned.expansion.coefficients, Coefficients::Pairwise(_)) && owned.vectors() == few.vectors());
+        assert!(matches!(owned.expansion.coefficients, Coefficients::Pairwise(_)) && owned.n_vectors() == few.n_vectors());
         assert!(owned.check().is_ok());
         let (a, b) = (full.predict(&data.points).unwrap(), owned.predict(&data.points).unwrap());
         assert!(agreement(&a, &b).unwrap() > 0.85, "{:?}", agreement(&a, &b));
         // LIBSVM's file has each vector once.
         let text = libsvm::to_text(&owned).unwrap();
-        assert!(text.contains(&format!("total_sv {}", few.vectors())), "{}", &text[..200]);
+        assert!(text.contains(&format!("total_sv {}", few.n_vectors())), "{}", &text[..200]);
     }
 }

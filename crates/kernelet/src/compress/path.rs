@@ -42,7 +42,7 @@ enum Levels {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
     /// Its vectors.
-    pub vectors: usize,
+    pub n_vectors: usize,
     /// `sum_k ||w_k - w'_k||^2`.
     pub residual: f64,
     /// The same over `sum_k ||w_k||^2`.
@@ -130,7 +130,7 @@ impl Path {
     /// The sizes, smallest first.
     pub fn levels(&self) -> Vec<Level> {
         let relative = |residual: f64| if self.start > 0.0 { residual / self.start } else { 0.0 };
-        let level = |(i, &residual): (usize, &f64)| Level { vectors: self.size(i), residual, relative_residual: relative(residual) };
+        let level = |(i, &residual): (usize, &f64)| Level { n_vectors: self.size(i), residual, relative_residual: relative(residual) };
         self.residuals.iter().enumerate().map(level).collect()
     }
 
@@ -191,7 +191,7 @@ impl Path {
             }
             Levels::Joined { vectors, parts } => {
                 let union = union(parts, i);
-                let mut coefficients = Matrix::zeros(union.len(), self.like.outputs());
+                let mut coefficients = Matrix::zeros(union.len(), self.like.n_outputs());
                 for (output, part) in parts.iter().filter(|(_, part)| !part.is_empty()) {
                     let beta = part.coefficients(i.min(part.len() - 1));
                     for (row, chosen) in beta.iter().zip(&part.chosen) {
@@ -215,7 +215,7 @@ fn union(parts: &[(usize, Path)], i: usize) -> Vec<usize> {
 /// The machine without its vectors. Probabilities belong to the outputs they were made for, and go.
 fn template(machine: &Machine) -> Machine {
     let Expansion { kernel, vectors, .. } = &machine.expansion;
-    let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.outputs()));
+    let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.n_outputs()));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
     // The vectors of a basis are gone.
     let metadata = Metadata { basis: None, ..machine.metadata.clone() };

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Above this density sparse rows are held dense: products are then faster and the memory no more than threefold.
-pub const DENSE_ABOVE: f64 = 0.25;
+const DENSE_ABOVE: f64 = 0.25;
 
 /// Rows of features. Arithmetic is in double precision whatever the storage.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,24 @@ impl From<Csr> for Points {
 }
 
 impl Points {
+    /// Dense points from rows in memory. Rows of different lengths are an error.
+    ///
+    /// ```
+    /// use kernelet::data::Points;
+    ///
+    /// let points = Points::from_rows(&[[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])?;
+    /// assert_eq!((points.len(), points.dim()), (3, 2));
+    /// assert!(Points::from_rows(&[vec![0.0, 1.0], vec![2.0]]).is_err());
+    /// # Ok::<(), kernelet::Error>(())
+    /// ```
+    pub fn from_rows<R: AsRef<[f64]>>(rows: &[R]) -> Result<Points> {
+        let dim = rows.first().map_or(0, |row| row.as_ref().len());
+        if let Some(other) = rows.iter().find(|row| row.as_ref().len() != dim) {
+            return Err(Error::Shape { what: "features of a row", expected: dim, found: other.as_ref().len() });
+        }
+        Ok(Points::F64(Matrix::from_fn(rows.len(), dim, |i, j| rows[i].as_ref()[j])))
+    }
+
     /// Number of rows.
     pub fn len(&self) -> usize {
         match self {
@@ -93,7 +111,7 @@ impl Points {
         dense
     }
 
-    /// Dense storage where the density is above [`DENSE_ABOVE`], else as it is.
+    /// Dense storage where more than a quarter of the values are stored, else as it is.
     pub fn densified_if_dense(self) -> Points {
         match &self {
             Points::Sparse(rows) if rows.density() > DENSE_ABOVE => Points::F64(self.to_dense()),

@@ -171,6 +171,24 @@ pub enum Target {
 }
 
 impl Target {
+    /// Classes, from the label of each row.
+    ///
+    /// ```
+    /// use kernelet::data::Target;
+    ///
+    /// let Target::Classes(classes) = Target::from_labels(&["spam", "ham", "spam"]) else { unreachable!() };
+    /// assert_eq!(classes.labels[0].text(), "ham");
+    /// assert_eq!(classes.codes, [1, 0, 1]);
+    /// ```
+    pub fn from_labels<S: AsRef<str>>(labels: &[S]) -> Self {
+        Target::Classes(Classes::from_texts(labels))
+    }
+
+    /// One real target a row.
+    pub fn from_values(values: Vec<f64>) -> Self {
+        Target::Values(Matrix::column(values))
+    }
+
     /// The chosen rows, in the order given.
     pub fn select(&self, indices: &[usize]) -> Target {
         match self {

@@ -79,7 +79,8 @@ pub fn fisher_bound(machine: &Machine, data: &Dataset, delta: f64) -> Result<Bou
             sides[side].push(outputs.at(i, 0) / length * if side == 1 { 1.0 } else { -1.0 });
         }
     }
-    let classes: Vec<f64> = sides.iter().zip(sizes).map(|(side, m)| wrong_side(side, m, machine.vectors(), radius, delta / 2.0)).collect();
+    let classes: Vec<f64> =
+        sides.iter().zip(sizes).map(|(side, m)| wrong_side(side, m, machine.n_vectors(), radius, delta / 2.0)).collect();
     let whole = (sizes[0] + sizes[1]).max(1) as f64;
     let error = (classes[0] * sizes[0] as f64 + classes[1] * sizes[1] as f64) / whole;
     Ok(Bound { error, classes, probability: 1.0 - delta, guessing: sizes[0].min(sizes[1]) as f64 / whole })

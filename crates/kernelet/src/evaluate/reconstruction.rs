@@ -36,7 +36,7 @@ pub fn reconstruction(machine: &Machine, points: &Points) -> Result<Reconstructi
         Err(Error::Unsupported { method: "reconstruction", with: with.into(), instead })
     };
     let Some(features) = &machine.metadata.features else { return no("a machine that is not of kernel PCA") };
-    if features.weighted || machine.metadata.rows != Some(machine.vectors()) || features.variances.len() != machine.outputs() {
+    if features.weighted || machine.metadata.n_rows != Some(machine.n_vectors()) || features.variances.len() != machine.n_outputs() {
         return no("a machine whose vectors are not its training rows");
     }
     if matches!(machine.expansion.kernel, Kernel::Precomputed(_)) {
@@ -50,7 +50,7 @@ pub fn reconstruction(machine: &Machine, points: &Points) -> Result<Reconstructi
         Some(scale) => scale.apply(points)?,
         None => points.clone(),
     };
-    let (m, n) = (machine.vectors(), points.len() as f64);
+    let (m, n) = (machine.n_vectors(), points.len() as f64);
     let coefficients = Coefficients::Dense(Matrix::from_fn(m, 1, |_, _| 1.0 / m as f64));
     let mean =
         Machine { expansion: Expansion { coefficients, ..machine.expansion.clone() }, offsets: vec![0.0], scale: None, ..machine.clone() };

@@ -1,7 +1,7 @@
 //! Blocks of kernel values K(X, Z), fast: one matrix product gives every x.z of a block, the profile does the rest in cache.
 //!
 //! Cost of an n x m block in d features: n m d multiply-adds and n m profile values; with sparse rows only pairs of stored
-//! values are multiplied. Rows are worked on in chunks of [`CHUNK`], each by one thread, so any number of threads gives the same bits.
+//! values are multiplied. Rows are worked on in chunks of 256, each by one thread, so any number of threads gives the same bits.
 use std::{ops::Range, sync::OnceLock};
 
 use rayon::prelude::*;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// Rows of one unit of work.
-pub const CHUNK: usize = 256;
+pub(crate) const CHUNK: usize = 256;
 
 /// A squared distance below this part of |x|^2 + |z|^2 has lost digits in the subtraction and is computed again from the differences.
 const RECOMPUTE_BELOW: f64 = 1e-6;
@@ -60,7 +60,7 @@ pub fn symmetric(kernel: &Kernel, x: &Points) -> Matrix {
 }
 
 /// k(x, x) of every row.
-pub fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
+pub(crate) fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
     let profile = kernel.profile();
     let mut u = match profile.argument() {
         Argument::SquaredDistance => vec![0.0; x.len()],
@@ -72,7 +72,7 @@ pub fn diagonal(kernel: &Kernel, x: &Points) -> Vec<f64> {
 
 /// Work space that is reused from block to block.
 #[derive(Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     rows: Vec<f64>,
     lower: Vec<f64>,
     packed: in_registers::Work<f64>,
@@ -81,7 +81,7 @@ pub struct Scratch {
 
 /// The vectors Z, prepared so that blocks K(X, Z) come fast.
 #[derive(Debug)]
-pub struct Columns {
+pub(crate) struct Columns {
     kernel: Kernel,
     argument: Argument,
     len: usize,
@@ -124,16 +124,6 @@ impl Columns {
             }
         };
         Columns { kernel: kernel.clone(), argument, len: z.len(), dim: z.dim(), storage, packed: OnceLock::new(), single: OnceLock::new() }
-    }
-
-    /// Number of vectors.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// True when there is no vector.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Writes K(x, z) for rows `rows` of `x` and all vectors to `out`, row by row.

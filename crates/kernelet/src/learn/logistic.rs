@@ -109,7 +109,7 @@ impl Learner for Logistic {
         watch.evaluated(basis.evaluations);
         let found = self.learn_in_frame(&rows, &basis, watch)?;
         let mut fit = fit(&basis, found, &rows)?;
-        fit.machine.metadata.rows = Some(data.len());
+        fit.machine.metadata.n_rows = Some(data.len());
         fit.report.evaluations += basis.evaluations;
         fit.machine.check()?;
         Ok(fit)

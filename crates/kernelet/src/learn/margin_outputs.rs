@@ -44,7 +44,7 @@ impl Sides<'_> {
 
     /// The first output that has rows on one side only.
     pub fn one_sided(&self) -> Option<usize> {
-        (0..self.decision.outputs().unwrap_or(0)).find(|&output| !has_both(&self.of(output).1))
+        (0..self.decision.n_outputs().unwrap_or(0)).find(|&output| !has_both(&self.of(output).1))
     }
 }
 
@@ -54,7 +54,7 @@ fn has_both(signs: &[f64]) -> bool {
 
 /// Solves for all outputs. An output with rows on one side only says that side everywhere.
 pub(crate) fn solve_outputs(coordinates: &Matrix, sides: &Sides, settings: &MarginSettings, watch: &Watch) -> Vec<OutputMachine> {
-    let count = sides.decision.outputs().unwrap_or(0);
+    let count = sides.decision.n_outputs().unwrap_or(0);
     let (quiet, done) = (watch.silent(), AtomicU64::new(0));
     let solve = |output: usize| {
         let (rows, signs) = sides.of(output);

@@ -31,7 +31,6 @@ mod threshold;
 mod two_class;
 
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
-pub use codes::code_words;
 pub(crate) use fisher::mixes;
 pub use fisher::{Fisher, Penalty};
 pub use logistic::Logistic;
@@ -42,7 +41,7 @@ pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
 pub use on_basis::{BestSize, FrameLearner, InFrame, OnBasis, Shrink};
 pub(crate) use on_basis::{fit, shares, total_variance};
-pub use on_gram::OnGram;
+pub(crate) use on_gram::OnGram;
 pub use one_class::OneClass;
 pub use parzen::Parzen;
 pub use pca::{Components, Pca};

@@ -57,7 +57,7 @@ impl Learner for NadarayaWatson {
             Matrix::from_fn(rows.len(), q + 1, |j, k| data.weight(rows[j]) * if k < q { targets.at(rows[j], k) } else { 1.0 });
         let mean = |k: usize| coefficients.iter().map(|row| row[k] / total).sum::<f64>();
         let offsets: Vec<f64> = (0..=q).map(|k| FAR * mean(k)).collect();
-        let metadata = Metadata { learner: Some(self.name().into()), rows: Some(data.len()), ..Metadata::default() };
+        let metadata = Metadata { learner: Some(self.name().into()), n_rows: Some(data.len()), ..Metadata::default() };
         let machine = Machine { offsets, decision: Decision::Ratio, metadata, ..windows(&self.kernel, data, &rows, coefficients) };
         machine.check().map_err(|_| Error::data("the weighted targets are too large; scale them"))?;
         Ok(at_once(machine))
@@ -84,7 +84,7 @@ mod tests {
         let machine = learner.learn(&data, &Watch::none()).unwrap().machine;
         let at = Matrix::from_fn(15, 2, |i, j| ((5 * i + 2 * j) as f64).cos());
         let have = predict(&machine, &at);
-        assert_eq!((have.rows(), have.cols(), machine.outputs()), (15, 2, 3));
+        assert_eq!((have.rows(), have.cols(), machine.n_outputs()), (15, 2, 3));
         for i in 0..15 {
             let k: Vec<f64> = (0..40).map(|j| data.weight(j) * learner.kernel.eval(at.row(i), x.row(j))).collect();
             for target in 0..2 {

@@ -179,7 +179,7 @@ mod tests {
             let fit = learn(&NuSvc { nu, kernel: Kernel::gaussian(0.05), ..NuSvc::default() }, &data);
             let margins = outputs(&fit.machine, &data).into_iter().zip(codes).map(|(f, &c)| if c == 1 { f } else { -f });
             let errors = margins.filter(|&margin| margin < 1.0 - 1e-2).count();
-            assert!(errors as f64 <= nu * 400.0 && fit.machine.vectors() as f64 >= nu * 400.0, "{nu} {errors}");
+            assert!(errors as f64 <= nu * 400.0 && fit.machine.n_vectors() as f64 >= nu * 400.0, "{nu} {errors}");
         }
     }
 
@@ -198,7 +198,7 @@ mod tests {
         let data = crate::data::waveform3(300, 1);
         for (multiclass, outputs) in [(Multiclass::OneVsOne, 3), (Multiclass::OneVsRest, 3), (Multiclass::OutputCodes { seed: 1 }, 3)] {
             let fit = learn(&NuSvc { nu: 0.3, kernel: Kernel::gaussian(0.02), multiclass, ..NuSvc::default() }, &data);
-            assert_eq!(fit.machine.outputs(), outputs);
+            assert_eq!(fit.machine.n_outputs(), outputs);
             assert!(fit.machine.score(&data).unwrap().loss() < 0.15);
         }
     }

@@ -133,7 +133,7 @@ mod tests {
         assert!((fit.report.objective + fit.report.dual_objective.unwrap()).abs() < 1e-4 * fit.report.objective);
         let errors = data.values().unwrap().col(0).into_iter().zip(outputs(&fit)).map(|(y, f)| (y - f).abs());
         let outside = errors.filter(|&error| error > epsilon + 1e-4).count();
-        assert!(outside <= 60 && fit.machine.vectors() >= 60, "{outside} {}", fit.machine.vectors());
+        assert!(outside <= 60 && fit.machine.n_vectors() >= 60, "{outside} {}", fit.machine.n_vectors());
     }
 
     #[test]
@@ -142,7 +142,7 @@ mod tests {
             let data = Generator::Sinc.make(rows, 1);
             let data = Dataset { target: Target::Values(Matrix::column(vec![3.0; rows])), ..data };
             let fit = NuSvr::default().learn(&data, &Watch::none()).unwrap();
-            assert_eq!((fit.machine.vectors(), fit.report.status), (0, Status::Converged));
+            assert_eq!((fit.machine.n_vectors(), fit.report.status), (0, Status::Converged));
             assert_eq!((fit.machine.offsets[0], fit.machine.metadata.epsilon), (3.0, Some(0.0)));
         }
     }

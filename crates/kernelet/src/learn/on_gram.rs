@@ -71,7 +71,7 @@ mod tests {
         for (own, linear) in learners(kernel()).into_iter().zip(learners(Kernel::Linear(Linear {}))) {
             let want = on_basis(Box::new(GreedyBasis::default()), own).learn(&data, &watch).unwrap();
             let have = OnGram { learner: Box::new(on_basis(Box::new(GreedyBasis::default()), linear)) }.learn(&rows, &watch).unwrap();
-            assert_eq!(have.machine.vectors(), 5);
+            assert_eq!(have.machine.n_vectors(), 5);
             assert_eq!(have.machine.expansion.kernel.name(), "precomputed");
             let (have, want) = (have.machine.outputs_for(&rows.points).unwrap(), want.machine.outputs_for(&data.points).unwrap());
             let far = have.values().iter().zip(want.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);

@@ -18,7 +18,21 @@ use crate::{
     watch::Watch,
 };
 
-/// The one-class support vector machine.
+/// The one-class support vector machine: novelty detection without labels. `1` is predicted for rows like those it was trained on, `-1`
+/// for others.
+///
+/// ```
+/// use kernelet::{data::gaussian, learn::OneClass, prelude::*};
+///
+/// let normal = gaussian(200, 2, 1)?; // around the origin
+/// let one_class = OneClass { kernel: Kernel::gaussian(0.5), nu: 0.05, ..OneClass::default() };
+/// let machine = one_class.learn(&normal, &Watch::none())?.machine;
+///
+/// let predicted = machine.predict(&Points::from_rows(&[[0.1, -0.2], [9.0, 9.0]])?)?;
+/// assert_eq!(predicted.label(0).map(Label::text), Some("1"));
+/// assert_eq!(predicted.label(1).map(Label::text), Some("-1"));
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct OneClass {
     /// The kernel. With [`Kernel::Precomputed`] row i of the data holds the kernel values of training row i with all training rows.
@@ -146,7 +160,7 @@ mod tests {
             let f = fit.machine.outputs_for(&data.points).unwrap().col(0);
             // Rows on the border may fall on either side by the tolerance.
             let outside = f.iter().filter(|&&f| f < -1e-3).count();
-            assert!(outside as f64 <= nu * 400.0 && fit.machine.vectors() as f64 >= nu * 400.0, "{nu} {outside}");
+            assert!(outside as f64 <= nu * 400.0 && fit.machine.n_vectors() as f64 >= nu * 400.0, "{nu} {outside}");
         }
     }
 

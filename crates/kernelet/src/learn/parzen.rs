@@ -61,7 +61,7 @@ impl Learner for Parzen {
             ..windows(&self.kernel, data, &rows, coefficients)
         };
         let metadata =
-            Metadata { learner: Some(self.name().into()), class_weights: weighted, rows: Some(data.len()), ..Metadata::default() };
+            Metadata { learner: Some(self.name().into()), class_weights: weighted, n_rows: Some(data.len()), ..Metadata::default() };
         Ok(at_once(Machine { metadata, ..machine }))
     }
 }
@@ -111,7 +111,7 @@ mod tests {
             let learner = Parzen { kernel: Kernel::named("matern32", 0.3, 1, 0.0).unwrap(), class_weights: class_weights.clone() };
             let machine = learner.learn(&data, &Watch::none()).unwrap().machine;
             assert!(machine.check().is_ok());
-            assert_eq!(machine.vectors(), 45);
+            assert_eq!(machine.n_vectors(), 45);
             let outputs = machine.outputs_for(&test.points).unwrap();
             let p = machine.probabilities(&outputs).unwrap();
             let (x, z, codes) = (test.points.to_dense(), data.points.to_dense(), &data.classes().unwrap().codes);

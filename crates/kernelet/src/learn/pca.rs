@@ -44,6 +44,23 @@ pub enum Components {
 }
 
 /// Kernel principal component analysis.
+///
+/// ```
+/// use kernelet::{data::banana, learn::{Components, Pca}, prelude::*};
+///
+/// let data = banana(200, 1);
+/// let pca = Pca { kernel: Kernel::gaussian(1.0), components: Components::Count(3), ..Pca::default() };
+/// let machine = pca.learn(&data, &Watch::none())?.machine;
+/// let features = machine.outputs_for(&data.points)?;
+/// assert_eq!((features.rows(), features.cols()), (200, 3));
+/// let explained = machine.metadata.features.map(|features| features.explained()).unwrap_or_default();
+/// assert!(explained[0] > explained[1]);
+///
+/// // The same with 20 vectors instead of all rows:
+/// let train = Train::from_json(r#"{"learner": "pca", "gamma": 1, "components": 3, "vectors": 20}"#)?;
+/// assert_eq!(train.run(&data, &Given::default(), &Watch::none())?.machine().n_vectors(), 20);
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Pca {
     /// The kernel; it must be definite. With [`Kernel::Precomputed`] row i of the data holds the kernel values of training row i with all training rows.
@@ -159,7 +176,7 @@ impl Pca {
     fn metadata(&self, data: &Dataset, report: &Report, features: FeatureMetadata) -> Metadata {
         Metadata {
             learner: Some(self.name().into()),
-            rows: Some(data.len()),
+            n_rows: Some(data.len()),
             objective: Some(report.objective),
             features: Some(features),
             ..Metadata::default()

@@ -61,7 +61,7 @@ impl Learner for Ridge {
         let metadata = Metadata {
             learner: Some(self.name().into()),
             lambda: Some(self.lambda),
-            rows: Some(data.len()),
+            n_rows: Some(data.len()),
             objective: Some(objective),
             ..Metadata::default()
         };

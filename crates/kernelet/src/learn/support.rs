@@ -146,7 +146,7 @@ pub(super) fn fit(
     let vectors = source.vectors(&used.iter().map(|&t| rows[t]).collect::<Vec<_>>());
     let expansion = Expansion { kernel: source.kernel.clone(), vectors, coefficients: Coefficients::Dense(values) };
     let offsets = solved.iter().map(|s| s.solution.offset).collect();
-    let metadata = Metadata { rows: Some(data.len()), objective: Some(report.objective), ..metadata };
+    let metadata = Metadata { n_rows: Some(data.len()), objective: Some(report.objective), ..metadata };
     let machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, metadata };
     Fit { machine, report }
 }

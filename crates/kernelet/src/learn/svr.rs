@@ -162,7 +162,7 @@ mod tests {
             let data = Generator::Sinc.make(rows, 1);
             let data = Dataset { target: Target::Values(Matrix::from_fn(rows, 2, |_, k| 3.0 - k as f64)), ..data };
             let fit = learn(&Svr::default(), &data);
-            assert_eq!((fit.machine.vectors(), fit.report.status), (0, Status::Converged));
+            assert_eq!((fit.machine.n_vectors(), fit.report.status), (0, Status::Converged));
             let f = fit.machine.outputs_for(&data.points).unwrap();
             assert!(f.iter().all(|f| (f[0] - 3.0).abs() < 0.1 + 1e-12 && (f[1] - 2.0).abs() < 0.1 + 1e-12), "{f:?}");
         }

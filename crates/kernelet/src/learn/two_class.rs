@@ -136,7 +136,7 @@ impl<'a> Plan<'a> {
     /// The machine of the solved problems.
     pub fn fit(self, solved: &[Solved], metadata: Metadata, evaluations: u64) -> Fit {
         let report = support::report(solved, evaluations);
-        let metadata = Metadata { rows: Some(self.data.len()), objective: Some(report.objective), ..metadata };
+        let metadata = Metadata { n_rows: Some(self.data.len()), objective: Some(report.objective), ..metadata };
         let offsets = solved.iter().map(|s| s.solution.offset).collect();
         let expansion = self.expansion(solved);
         let names = self.data.names.clone();

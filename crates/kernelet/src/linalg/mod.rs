@@ -9,15 +9,17 @@ mod matrix;
 mod product;
 mod vector;
 
-pub use cholesky::Cholesky;
+pub(crate) use cholesky::Cholesky;
 pub use eigen::Eigen;
-pub use factor::{Factor, Lower};
-pub use gram::{outer_sum, weighted_gram};
+pub use factor::Factor;
+pub(crate) use factor::Lower;
+pub(crate) use gram::{outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
-pub use lbfgs::{Ended, Lbfgs, Minimum};
+pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
-pub use product::{Product, outer_product, product_transposed, rows_times};
-pub use vector::{times, transposed_times};
+pub use product::Product;
+pub(crate) use product::{outer_product, product_transposed, rows_times};
+pub(crate) use vector::{times, transposed_times};
 
 /// The two number types in which points are stored and machines predict.
 pub trait Real: Copy + Default + PartialOrd + Send + Sync + std::fmt::Debug + 'static {

@@ -58,7 +58,7 @@ impl Decision {
     }
 
     /// The number of outputs the rule needs, where it is fixed.
-    pub fn outputs(&self) -> Option<usize> {
+    pub fn n_outputs(&self) -> Option<usize> {
         match self {
             Decision::Sign { .. } | Decision::Novelty => Some(1),
             Decision::Votes { labels } => Some(labels.len() * labels.len().saturating_sub(1) / 2),
@@ -177,7 +177,7 @@ mod tests {
         let words = vec![vec![1, 1, 1], vec![1, -1, -1], vec![-1, 1, -1]];
         let codes = Decision::Codes { labels: labels(3), words: words.clone() };
         assert!(codes.check().is_ok());
-        assert_eq!((codes.outputs(), codes.class(&[1.0, -1.0, -1.0]), codes.class(&[-2.0, 0.5, -0.1])), (Some(3), 1, 2));
+        assert_eq!((codes.n_outputs(), codes.class(&[1.0, -1.0, -1.0]), codes.class(&[-2.0, 0.5, -0.1])), (Some(3), 1, 2));
         // Hamming distance would be 1 for all three; the confident outputs decide. A margin beyond 1 earns nothing.
         assert_eq!(codes.class(&[2.0, 0.9, -0.1]), 0);
         assert_eq!((codes.class(&[0.0; 3]), codes.class(&[9.0, -1.5, 1.5])), (0, 0));

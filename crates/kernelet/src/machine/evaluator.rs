@@ -327,7 +327,7 @@ impl<R: Real> Mixer<R> {
 
 /// w_k = sum_j coefficients_jk z_j, one row for each output; None where that would be larger than the vectors and large.
 fn collapse(expansion: &Expansion) -> Option<Matrix> {
-    let (m, dim, outputs) = (expansion.vectors.len(), expansion.vectors.dim(), expansion.coefficients.outputs());
+    let (m, dim, outputs) = (expansion.vectors.len(), expansion.vectors.dim(), expansion.coefficients.n_outputs());
     let size = dim.checked_mul(outputs)?;
     let stored = match &expansion.vectors {
         Points::Sparse(rows) => rows.stored(),

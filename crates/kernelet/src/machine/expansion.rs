@@ -35,7 +35,7 @@ pub struct Pairwise {
 
 impl Pairwise {
     /// Number of classes.
-    pub fn classes(&self) -> usize {
+    pub fn n_classes(&self) -> usize {
         self.starts.len().saturating_sub(1)
     }
 
@@ -46,7 +46,7 @@ impl Pairwise {
 
     /// The same coefficients as a dense matrix, with a column for each pair.
     pub fn to_dense(&self) -> Matrix {
-        let classes = self.classes();
+        let classes = self.n_classes();
         let mut dense = Matrix::zeros(self.values.rows(), classes * classes.saturating_sub(1) / 2);
         for (k, (a, b)) in Self::pairs(classes).enumerate() {
             for j in self.starts[a]..self.starts[a + 1] {
@@ -62,10 +62,10 @@ impl Pairwise {
 
 impl Coefficients {
     /// Number of outputs.
-    pub fn outputs(&self) -> usize {
+    pub fn n_outputs(&self) -> usize {
         match self {
             Coefficients::Dense(matrix) => matrix.cols(),
-            Coefficients::Pairwise(p) => p.classes() * p.classes().saturating_sub(1) / 2,
+            Coefficients::Pairwise(p) => p.n_classes() * p.n_classes().saturating_sub(1) / 2,
         }
     }
 
@@ -102,7 +102,7 @@ impl Expansion {
         if let Coefficients::Pairwise(p) = &self.coefficients {
             let ordered =
                 p.starts.first() == Some(&0) && p.starts.windows(2).all(|w| w[0] <= w[1]) && p.starts.last() == Some(&self.vectors.len());
-            if !ordered || p.classes() < 2 || stored.cols() != p.classes() - 1 {
+            if !ordered || p.n_classes() < 2 || stored.cols() != p.n_classes() - 1 {
                 return Err(Error::data("the classes of the one-vs-one coefficients do not fit their vectors"));
             }
         }
@@ -121,6 +121,6 @@ mod tests {
         let pairwise = Pairwise { starts: vec![0, 1, 2, 3], values };
         // pair (0,1): class 0 column 0, class 1 column 0; (0,2): class 0 column 1, class 2 column 0; (1,2): class 1 column 1, class 2 column 1.
         assert_eq!(pairwise.to_dense().values(), [1.0, 2.0, 0.0, 11.0, 0.0, 12.0, 0.0, 21.0, 22.0]);
-        assert_eq!(Coefficients::Pairwise(pairwise).outputs(), 3);
+        assert_eq!(Coefficients::Pairwise(pairwise).n_outputs(), 3);
     }
 }

@@ -20,7 +20,8 @@ pub struct Metadata {
     /// The weight of each class, in the order of the decision's labels.
     pub class_weights: Option<Vec<f64>>,
     /// Rows it was trained on.
-    pub rows: Option<usize>,
+    #[serde(rename = "rows")]
+    pub n_rows: Option<usize>,
     /// The training objective reached, summed over outputs.
     pub objective: Option<f64>,
     /// Steps of the vectors in direct training.
@@ -65,7 +66,8 @@ pub struct PathMetadata {
 #[serde(default)]
 pub struct SizeMetrics {
     /// The number of vectors.
-    pub vectors: usize,
+    #[serde(rename = "vectors")]
+    pub n_vectors: usize,
     /// The training objective, of machines that were trained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub objective: Option<f64>,
@@ -114,7 +116,8 @@ pub struct BasisMetadata {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SizeLoss {
     /// The number of vectors.
-    pub vectors: usize,
+    #[serde(rename = "vectors")]
+    pub n_vectors: usize,
     /// The mean loss over the folds.
     pub loss: f64,
 }

@@ -44,12 +44,12 @@ pub struct Machine {
 
 impl Machine {
     /// Number of outputs.
-    pub fn outputs(&self) -> usize {
-        self.expansion.coefficients.outputs()
+    pub fn n_outputs(&self) -> usize {
+        self.expansion.coefficients.n_outputs()
     }
 
     /// Number of expansion vectors.
-    pub fn vectors(&self) -> usize {
+    pub fn n_vectors(&self) -> usize {
         self.expansion.vectors.len()
     }
 
@@ -66,14 +66,14 @@ impl Machine {
             true => Ok(()),
             false => Err(Error::Shape { what, expected, found }),
         };
-        if self.outputs() == 0 {
+        if self.n_outputs() == 0 {
             return Err(Error::data("the machine has no outputs"));
         }
-        same("offsets of the machine", self.outputs(), self.offsets.len())?;
-        if let Some(outputs) = self.decision.outputs() {
-            same("outputs for the machine's labels", outputs, self.outputs())?;
+        same("offsets of the machine", self.n_outputs(), self.offsets.len())?;
+        if let Some(outputs) = self.decision.n_outputs() {
+            same("outputs for the machine's labels", outputs, self.n_outputs())?;
         }
-        if self.decision == Decision::Ratio && self.outputs() < 2 {
+        if self.decision == Decision::Ratio && self.n_outputs() < 2 {
             return Err(Error::data("a machine whose prediction is a ratio needs at least two outputs"));
         }
         if let Some(k) = self.offsets.iter().position(|b| !b.is_finite()) {
@@ -95,7 +95,7 @@ impl Machine {
             same("feature names of the machine", self.dim(), names.len())?;
         }
         if let Some(calibration) = &self.calibration {
-            calibration.check(&self.decision, self.outputs(), self.vectors())?;
+            calibration.check(&self.decision, self.n_outputs(), self.n_vectors())?;
         }
         self.metadata.check()
     }

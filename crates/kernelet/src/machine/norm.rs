@@ -9,7 +9,7 @@ use crate::{
 /// f_k without its offset, for points in the space of the vectors: `<Psi_k, Phi(x)>`.
 pub(crate) fn inner_products(expansion: &Expansion, points: &Points) -> Result<Matrix> {
     let machine = Machine {
-        offsets: vec![0.0; expansion.coefficients.outputs()],
+        offsets: vec![0.0; expansion.coefficients.n_outputs()],
         expansion: expansion.clone(),
         decision: Decision::Features,
         scale: None,

@@ -77,7 +77,7 @@ impl Machine {
         points.check_finite()?;
         let scaled = self.scale.as_ref().map(|scale| scale.apply(points)).transpose()?;
         let points = scaled.as_ref().unwrap_or(points);
-        let (columns, m, q) = (Columns::new(&self.expansion.kernel, &self.expansion.vectors), self.vectors(), posteriors.len());
+        let (columns, m, q) = (Columns::new(&self.expansion.kernel, &self.expansion.vectors), self.n_vectors(), posteriors.len());
         let mut out = Matrix::zeros(points.len(), q);
         let work = || (Scratch::default(), vec![], vec![]);
         out.values_mut().par_chunks_mut((CHUNK * q).max(1)).enumerate().for_each_init(work, |(scratch, values, product), (c, out)| {

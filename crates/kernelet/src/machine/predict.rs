@@ -30,6 +30,16 @@ pub enum Prediction {
     Values(Matrix),
 }
 
+impl Prediction {
+    /// The label predicted for a row; none where no classes are predicted or there is no such row.
+    pub fn label(&self, row: usize) -> Option<&Label> {
+        match self {
+            Prediction::Classes { labels, codes } => labels.get(*codes.get(row)? as usize),
+            Prediction::Values(_) => None,
+        }
+    }
+}
+
 /// A machine made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
 pub struct Predictor {
@@ -130,7 +140,24 @@ impl Predictor {
 }
 
 impl Machine {
-    /// The outputs f_k(x) + b_k for every row.
+    /// The outputs f_k(x) + b_k for every row: the decision values of a classifier, the predictions of a regression, the features of
+    /// kernel PCA. Of two classes, a positive decision value stands for the second label.
+    ///
+    /// ```
+    /// use kernelet::prelude::*;
+    ///
+    /// let rows = Points::from_rows(&[[0.0], [1.0], [4.0], [5.0]])?;
+    /// let data = Dataset::new(rows, Target::from_labels(&["low", "low", "high", "high"]));
+    /// let machine = Svc::default().learn(&data, &Watch::none())?.machine;
+    ///
+    /// let new = Points::from_rows(&[[0.5], [4.5]])?;
+    /// let predicted = machine.predict(&new)?;
+    /// assert_eq!(predicted.label(0).map(Label::text), Some("low"));
+    /// assert_eq!(machine.decision.labels()[1].text(), "low"); // in the order of text
+    /// let decision_values = machine.outputs_for(&new)?;
+    /// assert!(decision_values.at(0, 0) > 0.0 && decision_values.at(1, 0) < 0.0);
+    /// # Ok::<(), kernelet::Error>(())
+    /// ```
     pub fn outputs_for(&self, points: &Points) -> Result<Matrix> {
         Predictor::new(self).outputs(points)
     }
@@ -153,14 +180,14 @@ mod tests {
     fn machine(kernel: Kernel, coefficients: Coefficients, decision: Decision) -> Machine {
         let m = coefficients.stored().rows();
         let vectors = Matrix::from_fn(m, 3, |i, j| ((i * 5 + j) as f64).sin());
-        let offsets = (0..coefficients.outputs()).map(|k| k as f64 * 0.1 - 0.2).collect();
+        let offsets = (0..coefficients.n_outputs()).map(|k| k as f64 * 0.1 - 0.2).collect();
         let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
         Machine { expansion, offsets, decision, scale: None, names: None, calibration: None, metadata: Metadata::default() }
     }
 
     fn naive(machine: &Machine, x: &Matrix) -> Matrix {
         let (z, beta) = (machine.expansion.vectors.to_dense(), machine.expansion.coefficients.to_dense());
-        Matrix::from_fn(x.rows(), machine.outputs(), |i, k| {
+        Matrix::from_fn(x.rows(), machine.n_outputs(), |i, k| {
             let sum: f64 = (0..z.rows()).map(|j| beta.at(j, k) * machine.expansion.kernel.eval(x.row(i), z.row(j))).sum();
             sum + machine.offsets[k]
         })
@@ -201,7 +228,7 @@ mod tests {
                 let want = naive(&machine, &x);
                 let single = Predictor::single(&machine).outputs(&x.clone().into()).unwrap();
                 assert!(largest_difference(&single, &want) < 3e-6, "{}", kernel.name());
-                let (predictor, mut work, mut out) = (Predictor::new(&machine), Work::default(), vec![0.0; machine.outputs()]);
+                let (predictor, mut work, mut out) = (Predictor::new(&machine), Work::default(), vec![0.0; machine.n_outputs()]);
                 for i in 0..x.rows() {
                     predictor.row(x.row(i), &mut out, &mut work).unwrap();
                     let have = Matrix::new(out.clone(), 1, out.len()).unwrap();

@@ -18,11 +18,24 @@ const ROWS: usize = 1024;
 
 impl Machine {
     /// The probability of each class, in the order of [`Decision::labels`], one row for each row of `outputs`
-    /// (as [`Predictor::outputs`](super::Predictor::outputs) gives them). An error in words where the machine cannot tell.
+    /// (as [`Predictor::outputs`](super::Predictor::outputs) gives them). An error that states why where the machine has none.
+    ///
+    /// ```
+    /// use kernelet::{data::banana, prelude::*};
+    ///
+    /// let data = banana(200, 1);
+    /// let train = Train::from_json(r#"{"gamma": 1, "c": 10, "vectors": 10, "probability": "sigmoid"}"#)?;
+    /// let machine = train.run(&data, &Given::default(), &Watch::none())?.fit.machine;
+    ///
+    /// let probabilities = machine.probabilities(&machine.outputs_for(&data.points)?)?;
+    /// assert_eq!((probabilities.rows(), probabilities.cols()), (200, 2));
+    /// assert!((probabilities.row(0).iter().sum::<f64>() - 1.0).abs() < 1e-12);
+    /// # Ok::<(), kernelet::Error>(())
+    /// ```
     pub fn probabilities(&self, outputs: &Matrix) -> Result<Matrix> {
         let classes = self.check_probabilities()?;
-        if outputs.cols() != self.outputs() {
-            return Err(Error::Shape { what: "outputs of a row", expected: self.outputs(), found: outputs.cols() });
+        if outputs.cols() != self.n_outputs() {
+            return Err(Error::Shape { what: "outputs of a row", expected: self.n_outputs(), found: outputs.cols() });
         }
         let Some(calibration) = &self.calibration else { return Ok(Matrix::zeros(outputs.rows(), 0)) };
         let mut out = Matrix::zeros(outputs.rows(), classes);

@@ -1,7 +1,28 @@
 //! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source
 //! and ONNX graphs.
 //!
-//! [`load`] tells the formats apart by content, whatever the file is called; [`save`] writes the native one, which loses nothing.
+//! [`load`] recognises the format by content, whatever the file is called; [`save`] writes the native one, which loses nothing.
+//!
+//! A model that LIBSVM trained is read and compressed, at a given rise of the error on validation rows:
+//!
+//! ```
+//! use kernelet::{compress::{Effort, Goals}, data::banana, model::libsvm, prelude::*};
+//!
+//! let data = banana(300, 1);
+//! let full = Svc { c: 10.0, ..Svc::default() }.learn(&data, &Watch::none())?.machine;
+//! let text = libsvm::to_text(&full)?;
+//! let large = model::load_bytes(text.as_bytes(), "banana.model")?; // or model::load("banana.model")
+//! let goals = Goals { max_loss: Some(0.02), ..Goals::default() };
+//! let compress = Compress { goals, effort: Some(Effort::Quick), ..Compress::default() };
+//! let small = compress.run(&large, Some(&data), None, &Watch::none())?;
+//! assert!(small.missing.is_empty() && small.machine.n_vectors() * 3 < large.n_vectors());
+//!
+//! let path = std::env::temp_dir().join(format!("kernelet-small-{}.model", std::process::id()));
+//! model::save(&small.machine, &path)?;
+//! assert_eq!(model::load(&path)?.predict(&data.points)?, small.machine.predict(&data.points)?);
+//! # std::fs::remove_file(&path).ok();
+//! # Ok::<(), kernelet::Error>(())
+//! ```
 mod arrays;
 pub mod c;
 mod file;

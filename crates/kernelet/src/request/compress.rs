@@ -25,13 +25,13 @@ const MOST_SIZES: usize = 64;
 /// A machine to be made smaller. What is left out has a default; without any goal the knee of the curve is taken.
 ///
 /// ```
-/// use kernelet::{data::banana, request::{Compress, Given, Train}, watch::Watch};
+/// use kernelet::{data::banana, prelude::*};
 ///
 /// let data = banana(200, 1);
 /// let full = Train::from_json(r#"{"gamma": 1, "c": 10}"#)?.run(&data, &Given::default(), &Watch::none())?;
 /// let compress = Compress::from_json(r#"{"vectors": 8, "method": "pursuit"}"#)?;
 /// let small = compress.run(full.machine(), Some(&data), None, &Watch::none())?;
-/// assert_eq!(small.machine.vectors(), 8);
+/// assert_eq!(small.machine.n_vectors(), 8);
 /// # Ok::<(), kernelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ pub struct Compress {
     /// Coefficients of the vectors found; none for those of the method.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub refit: Option<Refit>,
-    /// Cost of an error; none for that of the machine, see [`cost_of`].
+    /// Cost of an error; none for that of the machine, or its largest coefficient where it does not store C.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub c: Option<f64>,
     /// Offsets; none for those of the machine or the refit.
@@ -253,14 +253,14 @@ impl Compress {
         small.notes.extend(self.notes(machine, &small));
         small.machine.metadata.request = serde_json::to_value(self).ok();
         if self.path {
-            small.machine.metadata.path = Some(small.path_metadata(machine.vectors()));
+            small.machine.metadata.path = Some(small.path_metadata(machine.n_vectors()));
         }
         Ok(small)
     }
 
     /// The number of vectors that can be chosen from.
     fn most(&self, machine: &Machine, rows: Option<&Dataset>) -> usize {
-        if self.from_data { rows.map_or(0, |rows| rows.len()) } else { machine.vectors() }
+        if self.from_data { rows.map_or(0, |rows| rows.len()) } else { machine.n_vectors() }
     }
 
     fn check_targets(&self, data: Option<&Dataset>) -> Result<()> {
@@ -341,14 +341,14 @@ impl Compress {
         let comparison = Comparison::new(task.machine, task.data, None);
         let mut sizes = vec![];
         // The machine of the size that was chosen is the one that is returned.
-        let smaller = found.path.iter().map(|(small, _)| small).filter(|small| small.vectors() != found.machine.vectors());
+        let smaller = found.path.iter().map(|(small, _)| small).filter(|small| small.n_vectors() != found.machine.n_vectors());
         for small in smaller.chain([&found.machine]) {
-            if watch.cancelled() && small.vectors() != found.machine.vectors() {
+            if watch.cancelled() && small.n_vectors() != found.machine.n_vectors() {
                 continue;
             }
             sizes.push((comparison.metrics(small)?, small.clone()));
         }
-        sizes.sort_by_key(|(size, _)| size.vectors);
+        sizes.sort_by_key(|(size, _)| size.n_vectors);
         Ok(Compressed::of_validation(self.method(), found, sizes))
     }
 
@@ -387,7 +387,7 @@ impl Compress {
     fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
         let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("not reached: {sentence}")).collect();
         if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
-            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.vectors()));
+            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.n_vectors()));
         }
         let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) || ["distil", "margin"].contains(&small.strategy.as_str());
         if self.c.is_none() && machine.metadata.c.is_none() && needs_cost {

@@ -38,7 +38,7 @@ pub struct Validation {
     /// Why this size.
     pub why: String,
     /// How many rows; 0 where the distance of the weight vectors alone was compared.
-    pub rows: usize,
+    pub n_rows: usize,
     /// The machine there.
     pub metrics: Metrics,
     /// The loss of the large machine there.
@@ -52,7 +52,7 @@ pub struct Validation {
 impl Compressed {
     pub(super) fn of_validation(method: CompressMethod, found: Found, sizes: Vec<(SizeMetrics, Machine)>) -> Self {
         let Found { machine, strategy, metrics, loss_before, held_out, tried, why, missing, status, trained_further, .. } = found;
-        let validation = Some(Validation { why, rows: held_out, metrics, loss_before, tried, trained_further });
+        let validation = Some(Validation { why, n_rows: held_out, metrics, loss_before, tried, trained_further });
         Compressed { machine, sizes, path: None, method, strategy, validation, missing, capped: false, status, notes: vec![] }
     }
 
@@ -71,7 +71,7 @@ impl Compressed {
     /// The largest machine of at most so many vectors, where one is known.
     pub fn at(&self, vectors: usize) -> Option<Machine> {
         let every = self.path.as_ref().and_then(|path| path.at(vectors));
-        every.or_else(|| self.sizes.iter().rev().map(|(_, machine)| machine).find(|machine| machine.vectors() <= vectors).cloned())
+        every.or_else(|| self.sizes.iter().rev().map(|(_, machine)| machine).find(|machine| machine.n_vectors() <= vectors).cloned())
     }
 
     /// The metrics of all sizes, for the model file.

@@ -190,7 +190,7 @@ impl Train {
             Plan::Baseline(baseline) => {
                 let vectors = self.vectors.count.unwrap_or(0);
                 let svc = learner::svc(kernel, self);
-                Box::new(BaselineLearner { baseline, svc, vectors, starts: Starts::default().count, seed: self.seed })
+                Box::new(BaselineLearner { baseline, svc, n_vectors: vectors, starts: Starts::default().count, seed: self.seed })
             }
             Plan::Direct => self.direct(kernel),
             Plan::Full | Plan::Basis(_) => {
@@ -308,7 +308,7 @@ impl Train {
     fn search(&self) -> direct::Search {
         let (asked, usual) = (&self.search, direct::Search::default());
         direct::Search {
-            vectors: self.vectors.count.unwrap_or(usual.vectors),
+            n_vectors: self.vectors.count.unwrap_or(usual.n_vectors),
             init: match asked.init.unwrap_or_default() {
                 InitName::KMeans => Init::KMeans,
                 InitName::Random => Init::Random,

@@ -32,12 +32,23 @@ const FOLDS: usize = 5;
 
 /// A machine to be trained. What is left out has a default.
 ///
+/// Settings are read by their names, which are those of the program's flags, or set as fields:
+///
 /// ```
-/// use kernelet::{data::banana, request::{Given, Train}, watch::Watch};
+/// use kernelet::{data::banana, prelude::*, request::{Gamma, KernelChoice, Settings, Vectors}};
 ///
 /// let train = Train::from_json(r#"{"learner": "svc", "gamma": 1, "c": 10, "vectors": 8}"#)?;
 /// let trained = train.run(&banana(200, 1), &Given::default(), &Watch::none())?;
-/// assert_eq!(trained.machine().vectors(), 8);
+/// assert_eq!(trained.machine().n_vectors(), 8);
+///
+/// let same = Train {
+///     learner: Some(LearnerName::Svc),
+///     kernel: KernelChoice { gamma: Some(Gamma::Given(1.0)), ..KernelChoice::default() },
+///     settings: Settings { c: Some(10.0), ..Settings::default() },
+///     vectors: Vectors { count: Some(8), ..Vectors::default() },
+///     ..Train::default()
+/// };
+/// assert_eq!(same, train);
 /// # Ok::<(), kernelet::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -323,7 +334,7 @@ impl Train {
         if self.plan()? != Plan::Basis(Method::FisherPursuit) {
             return Ok(None);
         }
-        if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.vectors()) {
+        if let Some(stages) = self.pursuit.stages.filter(|&stages| stages > fit.machine.n_vectors()) {
             notes.push(format!("`stages` {stages} is above the number of vectors: all were chosen by their first scores"));
         }
         match fit.report.status == Status::Cancelled || !matches!(fit.machine.decision, Decision::Sign { .. }) {

@@ -35,7 +35,12 @@ impl Trained {
     pub fn metrics(&self, data: &Dataset, watch: &Watch) -> Result<Vec<SizeMetrics>> {
         let of = |fit: &Fit| {
             let train_error = if watch.cancelled() { None } else { training_error(fit, data)? };
-            Ok(SizeMetrics { vectors: fit.machine.vectors(), objective: Some(fit.report.objective), train_error, ..SizeMetrics::default() })
+            Ok(SizeMetrics {
+                n_vectors: fit.machine.n_vectors(),
+                objective: Some(fit.report.objective),
+                train_error,
+                ..SizeMetrics::default()
+            })
         };
         self.smaller.iter().chain([&self.fit]).map(of).collect()
     }
@@ -61,13 +66,13 @@ pub(super) fn notes_of(fit: &Fit) -> Vec<String> {
         notes.push(format!("{rank} directions have more than {:.0e} of the largest scatter; all others are left out", Fisher::NO_SCATTER));
     }
     if let Some(basis) = metadata.basis.as_ref().filter(|basis| basis.capped && basis.asked < usize::MAX) {
-        let found = fit.machine.vectors();
+        let found = fit.machine.n_vectors();
         notes.push(format!("{} vectors were asked for, but the rows span no more; the machine has {found}", basis.asked));
     }
     match fit.report.status {
         Status::Converged => {}
         Status::Capped if metadata.basis.is_some() => {}
-        Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.outputs())),
+        Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.n_outputs())),
         // What was kept is said in the end.
         Status::Cancelled => {}
         _ => notes.push("the limit of iterations came first; more of them may give a better machine".into()),

@@ -52,12 +52,12 @@ fn asking(machine: &Machine, rows: &Matrix, single: bool) -> String {
         false => String::new(),
     };
     let deviations = match machine.deviations(&Points::from(rows.clone())).is_ok() {
-        true => format!("m_real s[M_OUTPUTS]; m_deviations(x, s); {}", print("s", machine.outputs())),
+        true => format!("m_real s[M_OUTPUTS]; m_deviations(x, s); {}", print("s", machine.n_outputs())),
         false => String::new(),
     };
     let predicted = match machine.decision {
         Decision::Values | Decision::Features | Decision::Ratio => {
-            format!("m_real v[M_VALUES]; m_predict(x, v); {}", print("v", machine.decision.numbers(&vec![0.0; machine.outputs()]).len()))
+            format!("m_real v[M_VALUES]; m_predict(x, v); {}", print("v", machine.decision.numbers(&vec![0.0; machine.n_outputs()]).len()))
         }
         _ if machine.decision.labels().iter().all(|label| label.value().is_some()) => "printf(\"%ld\", m_predict(x));".into(),
         _ => "printf(\"%s\", m_predict(x));".into(),
@@ -67,7 +67,7 @@ fn asking(machine: &Machine, rows: &Matrix, single: bool) -> String {
          const m_real *x = rows + i * M_FEATURES; m_real o[M_OUTPUTS]; m_outputs(x, o);\n{}\n{probabilities}\n{deviations}\n{predicted}\nputchar('\\n');\n}}\nreturn 0;\n}}\n",
         list.join(","),
         rows.rows(),
-        print("o", machine.outputs()),
+        print("o", machine.n_outputs()),
     )
 }
 

@@ -57,7 +57,7 @@ fn the_graphs_of_every_machine_are_left_for_onnxruntime() {
                 Err(error) => assert!(style == Style::Svm && error.to_string().contains("--onnx-style operators"), "{error}"),
                 Ok(evaluations) => {
                     svm += usize::from(style == Style::Svm);
-                    assert!(style == Style::Svm || evaluations <= case.machine.vectors());
+                    assert!(style == Style::Svm || evaluations <= case.machine.n_vectors());
                     left.push(json!({ "file": file, "kind": kind, "rows": rows.iter().collect::<Vec<_>>(), "want": want }));
                 }
             }

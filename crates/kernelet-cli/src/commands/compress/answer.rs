@@ -77,7 +77,7 @@ pub struct Tried {
 
 impl Tried {
     pub fn of(attempt: &Attempt) -> Self {
-        let Attempt { strategy: way, vectors, metrics, seconds, failed } = attempt.clone();
+        let Attempt { strategy: way, n_vectors: vectors, metrics, seconds, failed } = attempt.clone();
         Tried { way, vectors, relative_residual: metrics.residual, agreement: metrics.agreement, loss: metrics.loss, seconds, failed }
     }
 }
@@ -91,8 +91,8 @@ impl Answered {
         Ok(Answered {
             method: small.method.name(),
             way: auto.then(|| small.strategy.clone()),
-            vectors_before: machine.vectors(),
-            vectors: small.machine.vectors(),
+            vectors_before: machine.n_vectors(),
+            vectors: small.machine.n_vectors(),
             residual: metrics.residual,
             relative_residual: metrics.relative_residual,
             agreement: metrics.agreement,
@@ -106,7 +106,7 @@ impl Answered {
             goals_met: validation.map(|_| small.missing.is_empty()),
             missing: small.missing.clone(),
             why: validation.map(|validation| validation.why.clone()),
-            held_out_rows: validation.map(|validation| validation.rows).filter(|rows| *rows > 0),
+            held_out_rows: validation.map(|validation| validation.n_rows).filter(|rows| *rows > 0),
             held_out_loss: validation.and_then(|validation| validation.metrics.loss),
             held_out_loss_before: validation.and_then(|validation| validation.loss_before),
             held_out_agreement: validation.and_then(|validation| validation.metrics.agreement),
@@ -127,7 +127,7 @@ impl Answered {
         let header: Vec<String> = ["vectors", "residual", "train error", "test error"].map(String::from).to_vec();
         let cell = |error: Option<f64>| error.map_or(String::new(), |error| self.error(error));
         let row = |level: &SizeMetrics| {
-            vec![count(level.vectors), level.residual.map_or(String::new(), figure), cell(level.train_error), cell(level.test_error)]
+            vec![count(level.n_vectors), level.residual.map_or(String::new(), figure), cell(level.train_error), cell(level.test_error)]
         };
         table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
     }

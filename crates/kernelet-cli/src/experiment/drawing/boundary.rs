@@ -112,7 +112,7 @@ impl Boundary<'_> {
             legend.add(name, line((0.0, 0.0), (34.0, 0.0), INK, &stroke(i)));
         }
         let Some((_, machine)) = self.machines.last().filter(|_| !vectors.is_empty()) else { return legend };
-        let outside = machine.vectors() - vectors.len();
+        let outside = machine.n_vectors() - vectors.len();
         let aside = if outside == 0 { String::new() } else { format!(", {outside} more outside") };
         // It stands right below the name of that machine.
         legend.add(&format!("its vectors{aside}"), ring((17.0, 0.0)));
@@ -121,7 +121,7 @@ impl Boundary<'_> {
 
     /// What the picture shows, in words.
     fn description(&self, rows: usize) -> String {
-        let counts = self.machines.iter().map(|(name, machine)| format!(" {name} has {} vectors.", machine.vectors()));
+        let counts = self.machines.iter().map(|(name, machine)| format!(" {name} has {} vectors.", machine.n_vectors()));
         let drawn =
             if rows > ROWS { format!("{rows} rows, of which one in {} is drawn", rows.div_ceil(ROWS)) } else { format!("{rows} rows") };
         format!("Boundaries between two classes over {drawn}.{}", counts.collect::<String>())
@@ -137,7 +137,7 @@ fn plane(points: &Points) -> Vec<[f64; 2]> {
 
 /// The vectors of a small machine that lie in the picture, as rows are before scaling.
 fn circled(machine: &Machine, x: &Span, y: &Span) -> Vec<[f64; 2]> {
-    if machine.vectors() > VECTORS {
+    if machine.n_vectors() > VECTORS {
         return vec![];
     }
     let unscaled = |mut vector: [f64; 2]| {
@@ -282,7 +282,7 @@ mod tests {
             [Decision::Votes { labels: labels() }, Decision::Largest { labels: labels() }, codes, machine().decision, Decision::Novelty];
         for rule in rules {
             for i in 0..40 {
-                let outputs: Vec<f64> = (0..rule.outputs().unwrap()).map(|k| ((3 * i + k + 1) as f64).sin()).collect();
+                let outputs: Vec<f64> = (0..rule.n_outputs().unwrap()).map(|k| ((3 * i + k + 1) as f64).sin()).collect();
                 assert_eq!(second_class(&rule, &outputs) > 0.0, rule.class(&outputs) == 1, "{rule:?} {outputs:?}");
             }
         }

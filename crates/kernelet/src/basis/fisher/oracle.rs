@@ -329,7 +329,7 @@ fn several_classes_and_weights_and_the_first_vectors_of_a_basis() {
     let (data, kernel) = (waveform3(150, 1), Kernel::gaussian(0.05));
     let fisher = Fisher { kernel: kernel.clone(), ..Fisher::default() };
     let fit = learner(FisherPursuit::default(), 12, fisher).learn(&data, &Watch::none()).unwrap();
-    assert!(fit.machine.vectors() == 12 && fit.machine.score(&data).unwrap().loss() < 0.25);
+    assert!(fit.machine.n_vectors() == 12 && fit.machine.score(&data).unwrap().loss() < 0.25);
     // A weight of two is a row that is there twice: the same rows are chosen but for which of the two.
     let twice: Vec<usize> = (0..150).chain((0..150).filter(|i| i % 3 == 0)).collect();
     let weighted = Dataset { weights: Some((0..150).map(|i| if i % 3 == 0 { 2.0 } else { 1.0 }).collect()), ..data.clone() };
@@ -356,12 +356,12 @@ fn bad_input_is_refused_or_handled() {
     let texts: Vec<&str> = (0..40).map(|i| if i == 7 { "b" } else { "a" }).collect();
     let alone = Dataset { target: Target::Classes(Classes::from_texts(&texts)), ..data.clone() };
     for criterion in FisherCriterion::all() {
-        assert!(learn(&alone, FisherPursuit { criterion, ..FisherPursuit::default() }, 5).unwrap().machine.vectors() == 5);
+        assert!(learn(&alone, FisherPursuit { criterion, ..FisherPursuit::default() }, 5).unwrap().machine.n_vectors() == 5);
         // More vectors than rows, and stages above the number of vectors.
         for deflation in Deflation::all() {
             let method = FisherPursuit { criterion, deflation, stage: Stage::Count(1000), ..FisherPursuit::default() };
             let fit = learn(&data, method, 500).unwrap();
-            assert!(fit.machine.vectors() <= 40 && fit.report.status == Status::Capped);
+            assert!(fit.machine.n_vectors() <= 40 && fit.report.status == Status::Capped);
         }
     }
     // A kernel of rank 3 is exhausted after 3 vectors, whoever chooses; without deflation nobody looks.

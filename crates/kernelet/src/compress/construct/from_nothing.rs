@@ -56,7 +56,7 @@ impl Sparsifier for Refine {
             status = status.worse(refined.status);
             let reached = residual(&task.machine.expansion, &refined.machine.expansion)?;
             // Fewer distinct points than asked for give the same machine again.
-            if levels.last().is_none_or(|last| last.vectors.len() < refined.machine.vectors()) {
+            if levels.last().is_none_or(|last| last.vectors.len() < refined.machine.n_vectors()) {
                 levels.push(refined.machine.expansion);
                 residuals.push(reached);
             }
@@ -75,7 +75,7 @@ impl Refine {
             RefineFrom::KMeans => KMeans { seed: self.seed, ..KMeans::default() }.centres(points, size, watch)?.into(),
             RefineFrom::Random => points.select(&distinct_rows(points, size, self.seed)),
         };
-        let coefficients = Coefficients::Dense(Matrix::zeros(vectors.len(), task.machine.outputs()));
+        let coefficients = Coefficients::Dense(Matrix::zeros(vectors.len(), task.machine.n_outputs()));
         let expansion = Expansion { kernel: task.machine.expansion.kernel.clone(), vectors, coefficients };
         let machine = Machine { expansion, calibration: None, ..task.machine.clone() };
         refit(&machine, Refit::Projection, task, None, watch)

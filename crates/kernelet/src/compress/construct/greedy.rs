@@ -28,7 +28,7 @@ pub(super) fn grow(method: &dyn Seek, starts: &Starts, task: &Task, budget: &Bud
     let mut pool = Pool::new(starts, task, &target, watch)?;
     let mut residual = Residual::new(&target);
     // As many vectors as the machine has would be the machine again.
-    let most = budget.max_vectors.min(task.machine.vectors());
+    let most = budget.max_vectors.min(task.machine.n_vectors());
     let budget = Budget { max_vectors: most, ..budget.clone() };
     let spending = Spending::begin(&budget);
     let mut status = Status::Converged;

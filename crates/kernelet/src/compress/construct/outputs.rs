@@ -19,7 +19,7 @@ pub(super) fn shared(
     watch: &Watch,
     construct: impl Fn(&Task, &Watch) -> Result<Path> + Sync,
 ) -> Result<Path> {
-    if outputs == Outputs::Joint || task.machine.outputs() == 1 {
+    if outputs == Outputs::Joint || task.machine.n_outputs() == 1 {
         return construct(task, watch);
     }
     let dense = task.machine.expansion.coefficients.to_dense();

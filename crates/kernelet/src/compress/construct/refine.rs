@@ -83,7 +83,7 @@ pub fn refine(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> 
     how.check()?;
     task.check()?;
     let dense = small.expansion.coefficients.to_dense();
-    if small.vectors() == 0 {
+    if small.n_vectors() == 0 {
         return Ok(Refined { machine: small.clone(), steps: 0, status: Status::Converged });
     }
     match owners(&dense) {
@@ -173,7 +173,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
             (minimum, beta, Some((before, after)))
         }
     };
-    watch.evaluated((minimum.evaluations * small.vectors() * (task.machine.vectors() + small.vectors())) as u64);
+    watch.evaluated((minimum.evaluations * small.n_vectors() * (task.machine.n_vectors() + small.n_vectors())) as u64);
     let status = match minimum.ended {
         Ended::Stopped => Status::Cancelled,
         Ended::Iterations => Status::IterationLimit,
@@ -211,7 +211,7 @@ fn joint(
     lbfgs: &Lbfgs,
     keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
 ) -> (Minimum, Matrix) {
-    let (numbers, q) = (start.len(), small.outputs());
+    let (numbers, q) = (start.len(), small.n_outputs());
     let begun = small.expansion.coefficients.to_dense();
     let mean_square = |values: &[f64]| values.iter().map(|v| v * v).sum::<f64>() / values.len().max(1) as f64;
     let unit = (mean_square(begun.values()) / mean_square(&start)).sqrt();
@@ -231,7 +231,7 @@ fn joint(
 
 /// The machine on moved vectors; none without coefficients.
 fn moved(small: &Machine, target: &Target, z: &[f64], beta: Option<Matrix>) -> Option<Machine> {
-    let vectors = Matrix::new(z.to_vec(), small.vectors(), target.shift.len())?;
+    let vectors = Matrix::new(z.to_vec(), small.n_vectors(), target.shift.len())?;
     let kernel = small.expansion.kernel.clone();
     let expansion = Expansion { kernel, vectors: target.outside(vectors), coefficients: Coefficients::Dense(beta?) };
     Some(Machine { expansion, calibration: None, ..small.clone() })

@@ -113,7 +113,7 @@ fn eq_16_residuals_are_the_distances_by_definition_and_fall_at_every_size() {
             for (i, level) in path.levels().into_iter().enumerate() {
                 let direct = residual(&machine.expansion, &path.machine(i).unwrap().expansion).unwrap();
                 assert!((direct - level.residual).abs() < 1e-8 * start, "{} {direct} {level:?}", kernel.name());
-                assert!(level.residual < last && level.vectors == i + 1);
+                assert!(level.residual < last && level.n_vectors == i + 1);
                 last = level.residual;
             }
         }
@@ -192,7 +192,7 @@ fn outputs_of_their_own_are_what_they_would_be_alone_and_pooling_is_never_worse(
     for (i, level) in separate.levels().into_iter().enumerate() {
         let small = separate.machine(i).unwrap();
         let direct = residual(&machine.expansion, &small.expansion).unwrap();
-        assert!((direct - level.residual).abs() < 1e-8 * direct && level.vectors == 3 * (i + 1));
+        assert!((direct - level.residual).abs() < 1e-8 * direct && level.n_vectors == 3 * (i + 1));
         assert!(pooled.levels()[3 * i + 2].residual <= level.residual);
         assert_eq!(small.offsets, machine.offsets);
     }
@@ -208,7 +208,7 @@ fn refinement_is_a_method_of_its_own_with_sizes_on_the_way() {
     let machine = trained();
     for from in [RefineFrom::KMeans, RefineFrom::Random] {
         let path = run(&Refine { from, grid: true, ..Refine::default() }, &machine, 6);
-        let sizes: Vec<usize> = path.levels().iter().map(|level| level.vectors).collect();
+        let sizes: Vec<usize> = path.levels().iter().map(|level| level.n_vectors).collect();
         assert_eq!(sizes, [1, 2, 4, 6]);
         let alone = run(&Refine { from, ..Refine::default() }, &machine, 6);
         assert_eq!(alone.last(), path.last());
@@ -216,7 +216,7 @@ fn refinement_is_a_method_of_its_own_with_sizes_on_the_way() {
     }
     let until = Budget { max_residual: 0.5, ..Budget::default() };
     let path = Refine::default().sparsify(&Task::of(&machine), &until, &Watch::none()).unwrap();
-    assert!(path.levels().last().unwrap().relative_residual <= 0.5 && path.last().unwrap().vectors() < machine.vectors());
+    assert!(path.levels().last().unwrap().relative_residual <= 0.5 && path.last().unwrap().n_vectors() < machine.n_vectors());
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn starts_may_be_clusters_or_given_points_and_threads_change_nothing() {
             pool.install(|| refined(&run(&method, &machine, 5).last().unwrap(), &Refinement::default(), &machine).machine)
         };
         let one = with(1);
-        assert!(one == with(4) && one.vectors() == 5);
+        assert!(one == with(4) && one.n_vectors() == 5);
     }
     let wrong = StartsFrom::Given(Matrix::<f64>::zeros(2, 5).into());
     let method = FixedPoint { starts: Starts { from: wrong, ..Starts::default() }, ..FixedPoint::default() };

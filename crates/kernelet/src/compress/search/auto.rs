@@ -53,7 +53,7 @@ pub struct Auto {
     pub owned: bool,
     /// Vectors are chosen among those of the machine, never made.
     pub chosen: bool,
-    /// The cost of an error; none for [`cost_of`] the machine.
+    /// The cost of an error; none for the machine's own, or its largest coefficient where it does not store C.
     pub c: Option<f64>,
     /// What loss means; none for the usual.
     pub metric: Option<Metric>,
@@ -71,17 +71,17 @@ impl Auto {
         let by_residual = goals.primary() == PrimaryMetric::Residual;
         let c = self.c.unwrap_or_else(|| cost_of(machine));
         let known = Knowledge {
-            rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
+            n_rows: task.data.filter(|_| !by_residual).map_or(0, |data| data.len().min(most_rows)),
             labels: self.labels,
             fits_training_rows: !goals.about_quality() && fits_training_rows(&task)?,
             keep_pairs: self.keep_pairs,
             chosen: self.chosen,
             trains: self.refit.is_none() && !self.least_error && !self.owned,
             c,
-            vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.vectors() / 10).clamp(1, USUAL) },
+            n_vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.n_vectors() / 10).clamp(1, USUAL) },
             seed: self.seed,
         };
-        let usual = if known.rows > 0 { Refit::Outputs } else { Refit::None };
+        let usual = if known.n_rows > 0 { Refit::Outputs } else { Refit::None };
         let (refit, least_error, owned) = (self.refit.unwrap_or(usual), self.least_error, self.owned);
         let finish = Finish { refinement: None, refit, c: Some(c), least_error, owned };
         let strategies = strategies_for(machine, known, &finish, self.effort);
@@ -94,7 +94,7 @@ impl Auto {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knowledge {
     /// Rows that were given and will be used; 0 for none.
-    pub rows: usize,
+    pub n_rows: usize,
     /// Their labels are to be learned from.
     pub labels: bool,
     /// Validation is by their labels, and the machine fits them near-perfectly.
@@ -108,7 +108,7 @@ pub(super) struct Knowledge {
     /// The cost of an error.
     pub c: f64,
     /// The vectors that are expected.
-    pub vectors: usize,
+    pub n_vectors: usize,
     /// Seed of all that is drawn.
     pub seed: u64,
 }
@@ -121,7 +121,7 @@ pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finis
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth() && !known.chosen;
     let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, finish, smooth)];
-    let work = machine.vectors() as f64 * known.vectors as f64 * (machine.dim() + machine.outputs() + 10) as f64;
+    let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.dim() + machine.n_outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
         strategies.push(match kernel.profile().argument() {
@@ -143,7 +143,7 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
     let votes = matches!(machine.decision, Decision::Votes { .. });
     if known.chosen
         || !known.trains
-        || known.rows == 0
+        || known.n_rows == 0
         || !kernel.profile().smooth()
         || !kernel.profile().definite()
         || (known.keep_pairs && votes)
@@ -152,8 +152,8 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
     }
     let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
     let labels = known.labels && classes;
-    let outputs = if votes { machine.decision.labels().len() } else { machine.outputs() };
-    let step = known.rows as f64 * known.vectors as f64 * (machine.dim() + known.vectors * outputs) as f64;
+    let outputs = if votes { machine.decision.labels().len() } else { machine.n_outputs() };
+    let step = known.n_rows as f64 * known.n_vectors as f64 * (machine.dim() + known.n_vectors * outputs) as f64;
     let (iterations, starts) = effort.training(step, labels)?;
     let search = Search { iterations, starts, seed: known.seed, ..Search::default() };
     let (c, own) = (known.c, effort != Effort::Quick);
@@ -186,20 +186,20 @@ mod tests {
     use crate::{compress::toy, kernel::Kernel};
 
     fn finish(known: Knowledge) -> Finish {
-        Finish { refit: if known.rows > 0 { Refit::Outputs } else { Refit::None }, ..Finish::default() }
+        Finish { refit: if known.n_rows > 0 { Refit::Outputs } else { Refit::None }, ..Finish::default() }
     }
 
     fn names(kernel: Kernel, rows: bool, labels: bool, effort: Effort) -> Vec<String> {
         let machine = toy::machine(kernel, 30, 1);
         let known = Knowledge {
-            rows: 40 * usize::from(rows),
+            n_rows: 40 * usize::from(rows),
             labels,
             fits_training_rows: false,
             keep_pairs: false,
             chosen: false,
             trains: true,
             c: 1.0,
-            vectors: 5,
+            n_vectors: 5,
             seed: 0,
         };
         strategies_for(&machine, known, &finish(known), effort).into_iter().map(|strategy| strategy.name).collect()
@@ -215,14 +215,14 @@ mod tests {
         assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
         assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
         let many = Knowledge {
-            rows: 1_000_000,
+            n_rows: 1_000_000,
             labels: false,
             fits_training_rows: false,
             keep_pairs: false,
             chosen: false,
             trains: true,
             c: 1.0,
-            vectors: 300,
+            n_vectors: 300,
             seed: 0,
         };
         let machine = toy::machine(gaussian(), 30, 1);
@@ -230,12 +230,12 @@ mod tests {
         let candidates = |known| {
             strategies_for(&machine, known, &finish(known), Effort::Normal).iter().map(|strategy| strategy.candidate).collect::<Vec<_>>()
         };
-        let few = Knowledge { rows: 40, vectors: 5, ..many };
+        let few = Knowledge { n_rows: 40, n_vectors: 5, ..many };
         assert_eq!(candidates(few), [true; 3]);
         assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, false, true]);
         assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, false, true]);
         assert_eq!(
-            candidates(Knowledge { fits_training_rows: true, rows: usize::MAX, ..few }),
+            candidates(Knowledge { fits_training_rows: true, n_rows: usize::MAX, ..few }),
             [true; 2],
             "nothing is trained, and imitation is all there is"
         );

@@ -24,7 +24,7 @@ pub struct Attempt {
     /// The name of the strategy.
     pub strategy: String,
     /// Vectors of the machine; those asked for where there is none.
-    pub vectors: usize,
+    pub n_vectors: usize,
     /// How good it was.
     pub metrics: Metrics,
     /// How long it took.
@@ -88,7 +88,7 @@ impl Compression<'_> {
             return Err(Error::data("loss and agreement are measured on rows; give some with the data"));
         }
         let most = self.goals.most_vectors(machine)?;
-        if most == machine.vectors() && self.goals.about_size() && !self.goals.about_quality() {
+        if most == machine.n_vectors() && self.goals.about_size() && !self.goals.about_quality() {
             return Ok(unchanged(machine));
         }
         let sample = self.task.data.filter(|data| data.len() > self.most_rows).map(|data| self.sample(data));
@@ -188,14 +188,14 @@ mod tests {
 
     fn compress(machine: &Machine, data: Option<&Dataset>, goals: &Goals, effort: Effort) -> Result<Found> {
         let known = Knowledge {
-            rows: data.map_or(0, |data| data.len()),
+            n_rows: data.map_or(0, |data| data.len()),
             labels: false,
             fits_training_rows: false,
             keep_pairs: false,
             chosen: false,
             trains: true,
             c: 10.0,
-            vectors: 20,
+            n_vectors: 20,
             seed: 0,
         };
         let refit = if data.is_some() { Refit::Outputs } else { Refit::None };
@@ -210,7 +210,7 @@ mod tests {
         let machine = full(&data);
         let goals = Goals { max_vectors: Some(12), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Normal).unwrap();
-        assert_eq!((small.machine.vectors(), small.tried.len(), small.held_out), (12, 3, 88));
+        assert_eq!((small.machine.n_vectors(), small.tried.len(), small.held_out), (12, 3, 88));
         let validator = Validator::new(&machine, Some(Parts::of(&data, 0).unwrap().held_out), None, PrimaryMetric::Loss).unwrap();
         assert!(small.tried.iter().all(|attempt| !validator.better(&attempt.metrics, &small.metrics)));
         let (new, before) = (banana(3000, 2), machine.score(&banana(3000, 2)).unwrap().loss());
@@ -223,13 +223,15 @@ mod tests {
         let machine = full(&data);
         let goals = Goals { min_agreement: Some(0.95), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Quick).unwrap();
-        assert!(small.missing.is_empty() && small.metrics.agreement.unwrap() >= 0.95 && small.machine.vectors() < machine.vectors() / 2);
+        assert!(
+            small.missing.is_empty() && small.metrics.agreement.unwrap() >= 0.95 && small.machine.n_vectors() < machine.n_vectors() / 2
+        );
         let residual = Goals { max_residual: Some(0.1), ..Goals::default() };
         let near = compress(&machine, None, &residual, Effort::Quick).unwrap();
-        assert!(near.metrics.residual.unwrap() <= 0.1 && near.machine.vectors() < machine.vectors());
+        assert!(near.metrics.residual.unwrap() <= 0.1 && near.machine.n_vectors() < machine.n_vectors());
         let tight = Goals { max_vectors: Some(5), max_residual: Some(1e-6), ..Goals::default() };
         let far = compress(&machine, None, &tight, Effort::Quick).unwrap();
-        assert_eq!((far.machine.vectors(), far.missing.len()), (5, 2), "{:?}", far.missing);
+        assert_eq!((far.machine.n_vectors(), far.missing.len()), (5, 2), "{:?}", far.missing);
         assert!(far.missing[0].contains("above 0.000001"), "{:?}", far.missing);
     }
 
@@ -240,7 +242,11 @@ mod tests {
         let blind = Dataset { target: Target::None, ..data.clone() };
         for rows in [None, Some(&data), Some(&blind)] {
             let small = compress(&machine, rows, &Goals::default(), Effort::Quick).unwrap();
-            assert!(small.machine.vectors() >= 4 && small.machine.vectors() <= machine.vectors() / 2, "{}", small.machine.vectors());
+            assert!(
+                small.machine.n_vectors() >= 4 && small.machine.n_vectors() <= machine.n_vectors() / 2,
+                "{}",
+                small.machine.n_vectors()
+            );
             assert!(small.why.contains("knee") && small.path.len() > 1);
         }
     }

@@ -72,7 +72,7 @@ impl Goals {
 
     /// The most vectors that all bounds on the size allow, at most those of the machine.
     pub fn most_vectors(&self, machine: &Machine) -> Result<usize> {
-        let all = machine.vectors();
+        let all = machine.n_vectors();
         let part = self.fraction.map(|f| ((f * all as f64).round() as usize).max(1));
         let of_bytes = self.max_bytes.map(|bytes| vectors_in(machine, bytes)).transpose()?;
         Ok([self.max_vectors, part, of_bytes].into_iter().flatten().fold(all, usize::min))
@@ -111,9 +111,9 @@ impl Goals {
 
 /// How many dense vectors fit into a model file of so many bytes.
 fn vectors_in(machine: &Machine, bytes: usize) -> Result<usize> {
-    let one = machine.vectors().min(1);
+    let one = machine.n_vectors().min(1);
     let small = crate::compress::part_of(machine, &(0..one).collect::<Vec<_>>());
-    let each = 8 * (machine.dim() + machine.outputs());
+    let each = 8 * (machine.dim() + machine.n_outputs());
     let around = native::to_bytes(&small)?.len().saturating_sub(one * each);
     match bytes.saturating_sub(around) / each.max(1) {
         0 => Err(Error::parameter("max-bytes", bytes, format!("at least {}, the size of a model with one vector", around + each))),

@@ -14,9 +14,10 @@ mod sizes;
 mod strategy;
 mod validation;
 
-pub use auto::{Auto, cost_of};
+pub use auto::Auto;
+pub(crate) use auto::cost_of;
 pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;
 pub use strategy::{Finish, Steps, Strategy};
-pub use validation::{Metric, Metrics, Parts, PrimaryMetric, Validator};
+pub use validation::{Metric, Metrics};

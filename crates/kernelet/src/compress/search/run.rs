@@ -83,7 +83,7 @@ impl Run<'_> {
             // The failure of a strategy that does not fit this machine is reported, and the others go on.
             Err(error) => {
                 let (metrics, failed) = (Metrics::default(), Some(error.to_string()));
-                return self.tried.push(Attempt { strategy: name, vectors: size, metrics, seconds, failed });
+                return self.tried.push(Attempt { strategy: name, n_vectors: size, metrics, seconds, failed });
             }
         };
         if self.strategies.iter().any(|other| other.from.contains(&strategy)) {
@@ -92,7 +92,7 @@ impl Run<'_> {
         if !self.strategies[strategy].candidate {
             return;
         }
-        self.tried.push(Attempt { strategy: name, vectors: machine.vectors(), metrics, seconds, failed: None });
+        self.tried.push(Attempt { strategy: name, n_vectors: machine.n_vectors(), metrics, seconds, failed: None });
         let candidate = Candidate { strategy, machine, metrics };
         match self.best.iter_mut().find(|(s, _)| *s == size) {
             Some((_, best)) if self.validator.better(&metrics, &best.metrics) => *best = candidate,
@@ -225,7 +225,7 @@ impl Run<'_> {
             _ => 0.0,
         };
         let needed = known.last().map_or(f64::INFINITY, |last| (last.0 + last.1 / rate).exp());
-        let all = self.task.machine.vectors() as f64;
+        let all = self.task.machine.n_vectors() as f64;
         if rate > 0.05 && needed < all {
             return format!("at the rate of the sizes tried about {} vectors would do", needed.ceil());
         }

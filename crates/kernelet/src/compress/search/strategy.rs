@@ -144,7 +144,7 @@ impl Strategy {
 fn searches(search: &Search, vectors: usize, starts: &[Machine], own: bool) -> Vec<Search> {
     let mut searches: Vec<Search> = starts.iter().map(|start| from_vectors(search, start, search.iterations)).collect();
     if own || searches.is_empty() {
-        searches.push(Search { vectors, ..search.clone() });
+        searches.push(Search { n_vectors: vectors, ..search.clone() });
     }
     searches
 }
@@ -169,7 +169,7 @@ fn best(searches: Vec<Search>, learn: impl Fn(Search) -> Result<Fit>, watch: &Wa
 /// The search from where the vectors of a machine stand.
 fn from_vectors(search: &Search, small: &Machine, iterations: usize) -> Search {
     let init = Init::Given(small.expansion.vectors.to_dense());
-    Search { vectors: small.vectors(), init, starts: 1, iterations, ..search.clone() }
+    Search { n_vectors: small.n_vectors(), init, starts: 1, iterations, ..search.clone() }
 }
 
 /// Direct training on the labels, in the space of the machine's vectors.
@@ -210,6 +210,6 @@ mod tests {
         assert!(fits[0].report.objective < 0.999 * fits[1].report.objective);
         let strategy = Strategy { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], candidate: true };
         assert_eq!(strategy.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
-        assert_eq!(strategy.machine(&task, 4, &[], &Watch::none()).unwrap().vectors(), 4, "without a start it has its own");
+        assert_eq!(strategy.machine(&task, 4, &[], &Watch::none()).unwrap().n_vectors(), 4, "without a start it has its own");
     }
 }

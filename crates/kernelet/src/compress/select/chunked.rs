@@ -59,7 +59,7 @@ impl Sparsifier for Chunked {
                 instead: "leave out the chunks".into(),
             });
         }
-        let n = task.machine.vectors();
+        let n = task.machine.n_vectors();
         if self.size >= n {
             return self.method.sparsify(task, budget, watch);
         }
@@ -73,7 +73,7 @@ impl Chunked {
     /// The vectors that all chunks together chose.
     fn turns(&self, task: &Task, budget: &Budget, watch: &Watch) -> Result<(Vec<usize>, Status)> {
         let spending = Spending::begin(budget);
-        let n = task.machine.vectors();
+        let n = task.machine.n_vectors();
         let alpha = task.machine.expansion.coefficients.to_dense();
         let (sizes, allowed) = (sizes_of(&alpha), allowed(task, budget)?);
         // What each vector lacks: alpha - beta, zero before its chunk has had a turn.
@@ -128,7 +128,7 @@ fn allowed(task: &Task, budget: &Budget) -> Result<f64> {
 
 /// A bound on the residual as a part of the machine's norm, at most 1: then nothing is needed.
 fn relative(allowed: f64, machine: &Machine) -> Result<f64> {
-    if machine.vectors() == 0 {
+    if machine.n_vectors() == 0 {
         return Ok(1.0);
     }
     if allowed == 0.0 {
@@ -183,7 +183,7 @@ mod tests {
             let path = chunked.sparsify(&task, &Budget::vectors(24), &Watch::none()).unwrap();
             let last = path.levels().last().copied().unwrap();
             let direct = residual(&machine.expansion, &path.last().unwrap().expansion).unwrap();
-            assert!(last.vectors <= 24 && last.vectors > 15 && (direct - last.residual).abs() < 1e-10 * start, "{last:?}");
+            assert!(last.n_vectors <= 24 && last.n_vectors > 15 && (direct - last.residual).abs() < 1e-10 * start, "{last:?}");
             assert!(last.relative_residual < 0.3 && whole.relative_residual < 0.3, "{}: {last:?} {whole:?}", chunked.name());
         }
     }
@@ -199,8 +199,8 @@ mod tests {
                 let last = path.levels().last().copied().unwrap();
                 let whole = Pursuit::default().sparsify(&Task::of(&machine), &budget, &Watch::none()).unwrap();
                 // Met, and not by keeping nearly everything.
-                let most = 2 * whole.last().unwrap().vectors() + 5;
-                assert!(last.relative_residual <= part && last.vectors <= most, "{part} {passes}: {last:?} {most}");
+                let most = 2 * whole.last().unwrap().n_vectors() + 5;
+                assert!(last.relative_residual <= part && last.n_vectors <= most, "{part} {passes}: {last:?} {most}");
             }
         }
     }
@@ -233,7 +233,7 @@ mod tests {
         let chunked = Chunked { method: Box::new(Independent::default()), size: 30, passes: 1 };
         let small = chunked.sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap().last().unwrap();
         let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
-        assert!(small.vectors() == 3 && residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
+        assert!(small.n_vectors() == 3 && residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
     }
 
     #[test]

@@ -116,7 +116,7 @@ mod tests {
                 let machine = toy::machine(kernel.clone(), 200, outputs);
                 let path = Independent::default().sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
                 let small = path.last().unwrap();
-                assert_eq!((small.vectors(), path.note.clone()), (rank, None));
+                assert_eq!((small.n_vectors(), path.note.clone()), (rank, None));
                 let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
                 assert!(residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
             }
@@ -127,14 +127,14 @@ mod tests {
     fn a_full_rank_is_said_and_repeated_vectors_are_found() {
         let mut machine = toy::machine(Kernel::gaussian(2.0), 30, 1);
         let path = Independent::default().sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
-        assert!(path.last().unwrap().vectors() == 30 && path.note.unwrap().contains("full rank"));
+        assert!(path.last().unwrap().n_vectors() == 30 && path.note.unwrap().contains("full rank"));
         let twice: Vec<usize> = (0..30).chain(0..15).collect();
         machine.expansion.vectors = machine.expansion.vectors.select(&twice);
         machine.expansion.coefficients = Coefficients::Dense(Matrix::from_fn(45, 1, |i, _| (i as f64).sin()));
         let path = Independent::default().sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
-        assert!(path.last().unwrap().vectors() == 30 && path.note.is_none());
+        assert!(path.last().unwrap().n_vectors() == 30 && path.note.is_none());
         let few = Independent::default().sparsify(&Task::of(&machine), &Budget::vectors(4), &Watch::none()).unwrap();
-        assert_eq!(few.last().unwrap().vectors(), 4);
+        assert_eq!(few.last().unwrap().n_vectors(), 4);
         assert!(Independent { tolerance: 0.0 }.check().is_err());
     }
 }

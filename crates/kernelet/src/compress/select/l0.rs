@@ -206,7 +206,7 @@ mod tests {
             assert!((direct - level.residual).abs() < 1e-10 * start, "{direct} {level:?}");
         }
         let last = path.levels().last().copied().unwrap();
-        assert!(last.vectors <= 13 && last.vectors >= 12, "{last:?}");
+        assert!(last.n_vectors <= 13 && last.n_vectors >= 12, "{last:?}");
     }
 
     #[test]

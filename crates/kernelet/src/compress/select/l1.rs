@@ -157,7 +157,7 @@ mod tests {
         let task = Task::of(&machine);
         for weights in [Weights::Equal, Weights::Inverse] {
             let path = L1 { weights }.sparsify(&task, &Budget::vectors(12), &Watch::none()).unwrap();
-            let sizes: Vec<usize> = path.levels().iter().map(|level| level.vectors).collect();
+            let sizes: Vec<usize> = path.levels().iter().map(|level| level.n_vectors).collect();
             assert!(sizes.windows(2).all(|w| w[0] < w[1]) && *sizes.last().unwrap() <= 12 && sizes.len() > 6, "{sizes:?}");
             let whole = Whole::of(&task, &Watch::none()).unwrap();
             let start = whole.start;
@@ -199,7 +199,7 @@ mod tests {
                 let best = |size: usize| all.iter().filter(|s| s.0 == size).map(|s| s.1).fold(f64::INFINITY, f64::min);
                 for most in [5, 17, 40] {
                     let levels: Vec<(usize, f64)> =
-                        path(&machine, weights, most).levels().iter().map(|l| (l.vectors, l.residual)).collect();
+                        path(&machine, weights, most).levels().iter().map(|l| (l.n_vectors, l.residual)).collect();
                     let mut want: Vec<(usize, f64)> = vec![];
                     for size in 1..=most {
                         if want.last().is_none_or(|last| best(size) < last.1) && best(size).is_finite() {
@@ -222,9 +222,9 @@ mod tests {
                 assert!(!small.is_empty());
                 for (i, level) in small.levels().into_iter().enumerate() {
                     assert_eq!(level, large.levels()[i]);
-                    assert_eq!(small.machine(i), large.machine(i), "{} of {most} vectors", level.vectors);
+                    assert_eq!(small.machine(i), large.machine(i), "{} of {most} vectors", level.n_vectors);
                 }
-                assert!(large.levels().get(small.len()).is_none_or(|next| next.vectors > most));
+                assert!(large.levels().get(small.len()).is_none_or(|next| next.n_vectors > most));
             }
         }
     }
@@ -245,7 +245,7 @@ mod tests {
         let others = toy::rows(30).points;
         let task = Task { candidates: Some(&others), ..Task::of(&machine) };
         let small = L1::default().sparsify(&task, &Budget::vectors(5), &Watch::none()).unwrap().last().unwrap();
-        assert!(small.vectors() <= 5);
+        assert!(small.n_vectors() <= 5);
         let error = L1 { weights: Weights::Inverse }.sparsify(&task, &Budget::vectors(5), &Watch::none()).unwrap_err();
         assert!(error.to_string().starts_with("weights is inverse, but must be equal where"));
     }

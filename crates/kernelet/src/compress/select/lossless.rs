@@ -115,7 +115,7 @@ mod tests {
             let path = method.sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
             let small = path.last().unwrap();
             let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
-            assert_eq!((small.vectors(), path.note), (10, None));
+            assert_eq!((small.n_vectors(), path.note), (10, None));
             assert!(residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
         }
     }
@@ -126,7 +126,7 @@ mod tests {
         let method = L0 { lossless: true, ..L0::default() };
         let small = method.sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap().last().unwrap();
         let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
-        assert!(small.vectors() == 10 && residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
+        assert!(small.n_vectors() == 10 && residual(&machine.expansion, &small.expansion).unwrap() < 1e-12 * start);
     }
 
     #[test]
@@ -160,6 +160,6 @@ mod tests {
         let machine = toy::machine(Kernel::gaussian(2.0), 25, 2);
         let method = L0 { lossless: true, ..L0::default() };
         let path = method.sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
-        assert!(path.last().unwrap().vectors() == 25 && path.note.unwrap().contains("full rank"));
+        assert!(path.last().unwrap().n_vectors() == 25 && path.note.unwrap().contains("full rank"));
     }
 }

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(plain.chosen[0], fitted.chosen[0]);
         for (i, level) in plain.levels().into_iter().enumerate() {
             let direct = residual(&machine.expansion, &plain.machine(i).unwrap().expansion).unwrap();
-            assert!((direct - level.residual).abs() < 1e-10 * start && level.vectors == i + 1, "{direct} {level:?}");
+            assert!((direct - level.residual).abs() < 1e-10 * start && level.n_vectors == i + 1, "{direct} {level:?}");
         }
         assert!(plain.levels()[9].residual > fitted.levels()[9].residual);
     }

@@ -103,7 +103,7 @@ impl Sparsifier for Pursuit {
         if self.criterion != Criterion::Outputs {
             check_definite(&task.machine.expansion.kernel)?;
         }
-        let q = task.machine.outputs();
+        let q = task.machine.n_outputs();
         match self.outputs {
             Outputs::Separate if q > 1 => separate::pursue(self, task, budget, watch),
             _ if self.backfit => self.joint(task, budget, watch),
@@ -128,7 +128,7 @@ impl Pursuit {
         let (coordinates, residuals, status) = self.grow(&mut growth, &mut unexplained, budget, watch);
         let (factor, chosen) = growth.into_factor();
         let vectors = task.candidates().select(&chosen);
-        let coordinates = Matrix::new(coordinates, chosen.len(), expansion.coefficients.outputs()).unwrap_or_default();
+        let coordinates = Matrix::new(coordinates, chosen.len(), expansion.coefficients.n_outputs()).unwrap_or_default();
         if self.criterion != Criterion::Outputs {
             let path = Path::nested(task.machine, vectors, factor, coordinates, residuals, start);
             return Ok(path.ended(chosen, status));
@@ -243,7 +243,7 @@ mod tests {
                 for (i, level) in path.levels().into_iter().enumerate() {
                     let direct = residual(&machine.expansion, &path.machine(i).unwrap().expansion).unwrap();
                     assert!((direct - level.residual).abs() < 1e-10 * start, "{direct} {level:?}");
-                    assert!(level.residual <= last && level.vectors == i + 1);
+                    assert!(level.residual <= last && level.n_vectors == i + 1);
                     last = level.residual;
                 }
             }

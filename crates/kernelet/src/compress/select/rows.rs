@@ -300,7 +300,7 @@ mod tests {
         let methods: [Box<dyn Sparsifier>; 2] = [Box::new(L1::default()), Box::new(L0::default())];
         for method in methods {
             let path = method.sparsify(&Task::of(&machine), &Budget::vectors(12), &Watch::none()).unwrap();
-            let sizes: Vec<usize> = path.levels().iter().map(|level| level.vectors).collect();
+            let sizes: Vec<usize> = path.levels().iter().map(|level| level.n_vectors).collect();
             assert!(*sizes.last().unwrap() <= 12 && *sizes.last().unwrap() >= 10, "{} {sizes:?}", method.name());
             for (i, level) in path.levels().into_iter().enumerate() {
                 let direct = residual(&machine.expansion, &path.machine(i).unwrap().expansion).unwrap();

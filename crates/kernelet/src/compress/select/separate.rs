@@ -86,7 +86,7 @@ mod tests {
             let one = one_output(&machine, &(0..24).collect::<Vec<_>>(), coefficients.col(output));
             let alone = L1::default().sparsify(&Task { machine: &one, ..task }, &budget, &Watch::none()).unwrap();
             let used = small.expansion.coefficients.to_dense().col(output).iter().filter(|beta| **beta != 0.0).count();
-            assert_eq!(used, alone.levels().last().unwrap().vectors);
+            assert_eq!(used, alone.levels().last().unwrap().n_vectors);
             sum += alone.levels().last().unwrap().residual;
         }
         assert!((residual(&machine.expansion, &small.expansion).unwrap() - sum).abs() < 1e-9 * sum);
@@ -100,7 +100,7 @@ mod tests {
         let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
         for (i, level) in path.levels().into_iter().enumerate() {
             let joined = path.machine(i).unwrap();
-            assert!(joined.check().is_ok() && level.vectors == joined.expansion.vectors.len() && level.vectors <= 3 * (i + 1));
+            assert!(joined.check().is_ok() && level.n_vectors == joined.expansion.vectors.len() && level.n_vectors <= 3 * (i + 1));
             let direct = residual(&machine.expansion, &joined.expansion).unwrap();
             assert!((direct - level.residual).abs() < 1e-10 * start, "{direct} {level:?}");
         }

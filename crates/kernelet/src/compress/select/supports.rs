@@ -69,7 +69,7 @@ mod tests {
         }
         assert!(supports.has(2) && !supports.has(4));
         let path = supports.into_path(&Task::of(&machine), 8.0, Status::Converged);
-        let levels: Vec<(usize, f64)> = path.levels().iter().map(|level| (level.vectors, level.residual)).collect();
+        let levels: Vec<(usize, f64)> = path.levels().iter().map(|level| (level.n_vectors, level.residual)).collect();
         assert_eq!(levels, [(1, 4.0), (3, 1.0)]);
         let small = path.at(2).unwrap().expansion;
         assert_eq!(small.vectors, machine.expansion.vectors.select(&[7]));

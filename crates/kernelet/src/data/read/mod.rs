@@ -129,6 +129,25 @@ pub struct Read {
 }
 
 /// Reads a file, or standard input for `-`.
+///
+/// ```
+/// use kernelet::data::read::{Reading, Wanted, read};
+///
+/// let folder = std::env::temp_dir().join(format!("kernelet-read-{}", std::process::id()));
+/// std::fs::create_dir_all(&folder)?;
+/// let (csv, svm) = (folder.join("iris.csv"), folder.join("iris.svm"));
+/// std::fs::write(&csv, "length,width,species\n1.4,0.2,setosa\n4.7,1.4,versicolor\n")?;
+/// std::fs::write(&svm, "1 1:1.4 2:0.2\n2 1:4.7 2:1.4\n")?;
+///
+/// let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+/// let from_csv = read(&csv.to_string_lossy(), &how)?.dataset;
+/// assert_eq!(from_csv.names, Some(vec!["length".to_string(), "width".to_string()]));
+/// assert_eq!(from_csv.classes()?.labels[1].text(), "versicolor");
+/// let from_libsvm = read(&svm.to_string_lossy(), &how)?.dataset;
+/// assert_eq!(from_libsvm.points.to_dense(), from_csv.points.to_dense());
+/// # std::fs::remove_dir_all(&folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn read(path: &str, how: &Reading) -> Result<Read> {
     let format = Some(format_of(path, how)?);
     read_bytes(&source::load(path)?, source::name_of(path), &Reading { format, ..how.clone() })

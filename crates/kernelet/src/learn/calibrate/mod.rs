@@ -107,7 +107,7 @@ impl Calibrated {
             let quiet = watch.silent();
             let fit = self.learner.learn(&data.select(&rest), &quiet)?;
             watch.evaluated(quiet.evaluations());
-            if fit.machine.decision != machine.decision || fit.machine.outputs() != machine.outputs() {
+            if fit.machine.decision != machine.decision || fit.machine.n_outputs() != machine.n_outputs() {
                 return Err(Error::data("a machine learned on a part of the rows has other classes; use fewer folds, or more rows"));
             }
             let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
@@ -118,7 +118,7 @@ impl Calibrated {
         if watch.cancelled() {
             return Ok(None);
         }
-        let mut outputs = Matrix::zeros(data.len(), machine.outputs());
+        let mut outputs = Matrix::zeros(data.len(), machine.n_outputs());
         for (held, part) in folds.iter().zip(&parts) {
             held.iter().zip(part.iter()).for_each(|(&i, row)| outputs.row_mut(i).copy_from_slice(row));
         }

@@ -53,7 +53,19 @@ pub enum Sharing {
     Parts(Vec<usize>),
 }
 
-/// Sparse large-margin classification.
+/// Sparse large-margin classification: a support vector machine with a given number of vectors, which all classes share.
+///
+/// ```
+/// use kernelet::{data::digits_split, learn::direct::{Margin, Search}, prelude::*};
+///
+/// let (train, test) = digits_split();
+/// let search = Search { n_vectors: 30, iterations: 20, ..Search::default() };
+/// let margin = Margin { kernel: Kernel::gaussian(4e-4), c: 10.0, search, hinge_iterations: 5, ..Margin::default() };
+/// let machine = margin.learn(&train, &Watch::none())?.machine;
+/// assert_eq!(machine.n_vectors(), 30);
+/// assert!(machine.score(&test)?.loss() < 0.1); // the fraction of wrong labels
+/// # Ok::<(), kernelet::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Margin {
     /// The kernel; smooth and positive definite.
@@ -126,7 +138,7 @@ impl Learner for Margin {
 impl Margin {
     /// How many vectors each of `outputs` machines has of its own; none where they share.
     fn parts(&self, outputs: usize) -> Result<Option<Vec<usize>>> {
-        let vectors = self.search.vectors;
+        let vectors = self.search.n_vectors;
         let parts = match &self.sharing {
             Sharing::All => return Ok(None),
             _ if outputs == 1 => return Ok(None),
@@ -150,14 +162,14 @@ impl Margin {
             2 => Decision::Sign { negative: labels[0].clone(), positive: labels[1].clone() },
             _ => Decision::Largest { labels },
         };
-        let outputs = decision.outputs().unwrap_or(1);
-        let needed = coordinates::bytes(used.len(), self.search.vectors);
+        let outputs = decision.n_outputs().unwrap_or(1);
+        let needed = coordinates::bytes(used.len(), self.search.n_vectors);
         if self.loss == DirectLoss::Hinge && needed > self.search.memory_bytes {
             return Err(Error::data(format!(
                 "hinge loss holds {} MB for {} rows and {} vectors, above the limit of {} MB; raise the limit, or use squared-hinge",
                 needed >> 20,
                 used.len(),
-                self.search.vectors,
+                self.search.n_vectors,
                 self.search.memory_bytes >> 20
             )));
         }
@@ -224,7 +236,7 @@ impl Rows<'_> {
             learner: Some(self.learner.name().into()),
             c: Some(self.learner.c),
             class_weights: (self.learner.class_weights != ClassWeights::Equal).then(|| self.weights.clone()),
-            rows: Some(self.data.len()),
+            n_rows: Some(self.data.len()),
             objective: Some(objective),
             ..Metadata::default()
         };
@@ -256,12 +268,12 @@ mod tests {
         let kernel = Kernel::gaussian(1.0);
         let full = Svc { kernel: kernel.clone(), c: 10.0, ..Svc::default() }.learn(&train, &Watch::none()).unwrap().machine;
         for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
-            let search = Search { vectors: 10, ..Search::default() };
+            let search = Search { n_vectors: 10, ..Search::default() };
             let small =
                 Margin { kernel: kernel.clone(), c: 10.0, loss, search, ..Margin::default() }.learn(&train, &Watch::none()).unwrap();
-            assert_eq!(small.machine.vectors(), 10);
+            assert_eq!(small.machine.n_vectors(), 10);
             let (a, b) = (small.machine.score(&test).unwrap().loss(), full.score(&test).unwrap().loss());
-            assert!(a < b + 0.02, "{loss:?}: {a} {b}, {} vectors", full.vectors());
+            assert!(a < b + 0.02, "{loss:?}: {a} {b}, {} vectors", full.n_vectors());
         }
     }
 
@@ -269,14 +281,14 @@ mod tests {
     fn classes_share_their_vectors_and_w_falls_from_every_start() {
         let (train, test) = (waveform3(300, 1), waveform3(1000, 2));
         for init in [Init::Random, Init::KMeans, Init::Spread, Init::RpCholesky] {
-            let search = Search { vectors: 6, init, ..Search::default() };
+            let search = Search { n_vectors: 6, init, ..Search::default() };
             let learner = Margin { kernel: Kernel::gaussian(0.02), c: 1.0, search, ..Margin::default() };
             let fit = learner.learn(&train, &Watch::none()).unwrap();
             let still = Search { iterations: 0, ..learner.search.clone() };
             let none = Margin { search: still, ..learner.clone() }.learn(&train, &Watch::none()).unwrap();
             assert!(fit.report.objective < none.report.objective);
             assert!(fit.machine.score(&test).unwrap().loss() < 0.19, "{:?}", learner.search.init);
-            assert_eq!((fit.machine.vectors(), fit.machine.outputs()), (6, 3));
+            assert_eq!((fit.machine.n_vectors(), fit.machine.n_outputs()), (6, 3));
         }
     }
 
@@ -285,7 +297,7 @@ mod tests {
         let train = banana(200, 1);
         let learner = |starts, seed| Margin {
             kernel: Kernel::gaussian(1.0),
-            search: Search { vectors: 4, init: Init::Random, starts, seed, iterations: 30, ..Search::default() },
+            search: Search { n_vectors: 4, init: Init::Random, starts, seed, iterations: 30, ..Search::default() },
             ..Margin::default()
         };
         let run = |starts, seed| learner(starts, seed).learn(&train, &Watch::none()).unwrap();
@@ -298,7 +310,7 @@ mod tests {
         let train = Generator::Banana.make(80, 1);
         for (gamma, c) in [(1e-12, 1.0), (1e6, 1.0), (1.0, 1e9), (1.0, 1e-9)] {
             for loss in [DirectLoss::Hinge, DirectLoss::SquaredHinge] {
-                let search = Search { vectors: 5, iterations: 20, ..Search::default() };
+                let search = Search { n_vectors: 5, iterations: 20, ..Search::default() };
                 let fit = Margin { kernel: Kernel::gaussian(gamma), c, loss, search, hinge_iterations: 5, ..Margin::default() };
                 let machine = fit.learn(&train, &Watch::none()).unwrap().machine;
                 assert!(machine.check().is_ok() && machine.offsets[0].is_finite(), "{gamma} {c} {loss:?}");
@@ -309,8 +321,8 @@ mod tests {
             points,
             Target::Classes(crate::data::Classes::from_texts(&(0..20).map(|i| (i % 2).to_string()).collect::<Vec<_>>())),
         );
-        let with = |vectors| Margin { search: Search { vectors, ..Search::default() }, ..Margin::default() };
-        assert_eq!(with(5).learn(&equal, &Watch::none()).unwrap().machine.vectors(), 1);
+        let with = |vectors| Margin { search: Search { n_vectors: vectors, ..Search::default() }, ..Margin::default() };
+        assert_eq!(with(5).learn(&equal, &Watch::none()).unwrap().machine.n_vectors(), 1);
         assert!(with(0).learn(&train, &Watch::none()).is_err());
         assert!(Margin { kernel: Kernel::named("exponential", 1.0, 0, 0.0).unwrap(), ..Margin::default() }.check().is_err());
     }
@@ -319,10 +331,10 @@ mod tests {
     fn vectors_grow_in_number_and_w_falls_from_size_to_size() {
         let train = waveform3(300, 1);
         for (growth, sizes) in [(Growth::Doubling, vec![3, 5, 9]), (Growth::OneByOne, vec![1, 2, 3, 4])] {
-            let search = Search { vectors: sizes[sizes.len() - 1], growth, iterations: 50, ..Search::default() };
+            let search = Search { n_vectors: sizes[sizes.len() - 1], growth, iterations: 50, ..Search::default() };
             let learner = Margin { kernel: Kernel::gaussian(0.02), search, ..Margin::default() };
             let path = learner.learn_path(&train, &Watch::none()).unwrap();
-            assert_eq!(path.iter().map(|fit| fit.machine.vectors()).collect::<Vec<_>>(), sizes);
+            assert_eq!(path.iter().map(|fit| fit.machine.n_vectors()).collect::<Vec<_>>(), sizes);
             assert!(path.windows(2).all(|pair| pair[1].report.objective < pair[0].report.objective));
             assert_eq!(learner.learn(&train, &Watch::none()).unwrap().machine, path[path.len() - 1].machine);
         }
@@ -332,7 +344,7 @@ mod tests {
     fn a_search_goes_on_from_its_checkpoint() {
         let train = banana(200, 1);
         let file = std::env::temp_dir().join(format!("kernelet-{}-so-far.model", std::process::id()));
-        let search = Search { vectors: 6, iterations: 40, checkpoint: Some(file.clone()), ..Search::default() };
+        let search = Search { n_vectors: 6, iterations: 40, checkpoint: Some(file.clone()), ..Search::default() };
         let learner = Margin { kernel: Kernel::gaussian(1.0), c: 10.0, search, ..Margin::default() };
         // Cancelled after 15 steps: the checkpoint is there, and has as many.
         let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -344,12 +356,12 @@ mod tests {
         });
         let stopped = learner.learn(&train, &watch).unwrap();
         let kept = crate::model::load(&file).unwrap();
-        assert_eq!((kept.metadata.steps, kept.vectors()), (Some(15), 6));
+        assert_eq!((kept.metadata.steps, kept.n_vectors()), (Some(15), 6));
         let gone_on = learner.learn(&train, &Watch::none()).unwrap();
         assert_eq!(gone_on.report.iterations, 40);
         assert!(gone_on.report.objective < stopped.report.objective);
         // A model of another size is not gone on with, nor is it overwritten.
-        let other = Margin { search: Search { vectors: 5, ..learner.search.clone() }, ..learner.clone() };
+        let other = Margin { search: Search { n_vectors: 5, ..learner.search.clone() }, ..learner.clone() };
         assert!(other.learn(&train, &Watch::none()).unwrap_err().to_string().contains("not a checkpoint of this search"));
         let twice = Margin { search: Search { starts: 2, ..learner.search.clone() }, ..learner };
         assert!(twice.check().is_err());
@@ -359,10 +371,10 @@ mod tests {
     #[test]
     fn with_vectors_of_their_own_each_class_has_its_part_of_them() {
         let (train, test) = (waveform3(300, 1), waveform3(1000, 2));
-        let search = Search { vectors: 8, iterations: 40, ..Search::default() };
+        let search = Search { n_vectors: 8, iterations: 40, ..Search::default() };
         let learner = Margin { kernel: Kernel::gaussian(0.02), sharing: Sharing::Own, search, ..Margin::default() };
         let fit = learner.learn(&train, &Watch::none()).unwrap();
-        assert_eq!((fit.machine.vectors(), fit.machine.outputs()), (8, 3));
+        assert_eq!((fit.machine.n_vectors(), fit.machine.n_outputs()), (8, 3));
         let Coefficients::Dense(coefficients) = &fit.machine.expansion.coefficients else { panic!() };
         assert!(coefficients.iter().all(|row| row.iter().filter(|b| **b != 0.0).count() == 1));
         assert!(fit.machine.score(&test).unwrap().loss() < 0.2);
@@ -371,10 +383,10 @@ mod tests {
         let texts: Vec<&str> = classes.codes.iter().map(|&code| if code == 1 { "b" } else { "a" }).collect();
         let two = Dataset::new(train.points.to_dense(), Target::Classes(crate::data::Classes::from_texts(&texts)));
         let alone =
-            Margin { search: Search { vectors: 3, ..learner.search.clone() }, ..learner.clone() }.learn(&two, &Watch::none()).unwrap();
+            Margin { search: Search { n_vectors: 3, ..learner.search.clone() }, ..learner.clone() }.learn(&two, &Watch::none()).unwrap();
         assert_eq!(alone.machine.offsets[0], fit.machine.offsets[1]);
         // Fewer vectors than classes: a class would have none.
-        let few = Margin { search: Search { vectors: 2, ..learner.search.clone() }, ..learner };
+        let few = Margin { search: Search { n_vectors: 2, ..learner.search.clone() }, ..learner };
         assert!(few.learn(&train, &Watch::none()).unwrap_err().to_string().contains("at least 3"));
     }
 }

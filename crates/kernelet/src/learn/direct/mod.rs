@@ -1,7 +1,7 @@
 //! Data and a budget become a sparse machine: vectors and coefficients are found together (Wu2006, section 2).
 //!
-//! A learner gives its optimum on given vectors and the negative gradient with respect to the outputs ([`inner`]); [`objective`] makes W(Z) and its gradient of
-//! that, and [`search`] descends. A further learner is an [`inner::Inner`] and a [`search::Direct`], and nothing else.
+//! A learner gives its optimum on given vectors and the negative gradient with respect to the outputs (`inner`); `objective` makes W(Z) and its gradient of
+//! that, and `search` descends. A further learner is an `inner::Inner` and a `search::Direct`, and nothing else.
 mod checkpoint;
 mod coordinates;
 mod discriminant;

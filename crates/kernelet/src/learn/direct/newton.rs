@@ -22,7 +22,7 @@ use crate::{
 /// The loss of one row as a function of its outputs: convex, twice differentiable.
 pub(crate) trait RowLoss: Sync {
     /// Outputs of a row.
-    fn outputs(&self) -> usize;
+    fn n_outputs(&self) -> usize;
     /// The loss of row i, and its derivatives by the outputs.
     fn loss(&self, i: usize, outputs: &[f64], slopes: &mut [f64]) -> f64;
     /// The second derivatives of row i times a direction.
@@ -72,7 +72,7 @@ struct Run<'a, L> {
 
 impl<'a, L: RowLoss> Run<'a, L> {
     fn start(loss: &'a L, coordinates: &'a Coordinates<'a>, x: Matrix) -> Self {
-        let (n, q) = (coordinates.rows(), loss.outputs());
+        let (n, q) = (coordinates.rows(), loss.n_outputs());
         let outputs = times(coordinates, &x);
         let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0 };
         run.update();
@@ -81,7 +81,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
 
     /// Slopes and value at the outputs.
     fn update(&mut self) {
-        let (q, loss) = (self.loss.outputs(), self.loss);
+        let (q, loss) = (self.loss.n_outputs(), self.loss);
         let chunk = |(c, (outputs, slopes)): (usize, (&[f64], &mut [f64]))| -> f64 {
             let rows = outputs.chunks_exact(q).zip(slopes.chunks_exact_mut(q)).enumerate();
             rows.map(|(place, (outputs, slopes))| loss.loss(c * CHUNK + place, outputs, slopes)).sum()
@@ -240,7 +240,7 @@ fn transposed_times(coordinates: &Coordinates, s: &Matrix) -> Matrix {
 
 impl<L: RowLoss> Inner for Smooth<L> {
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
-        let (m, q) = (coordinates.cols(), self.loss.outputs());
+        let (m, q) = (coordinates.cols(), self.loss.n_outputs());
         let begin = self.last.take().filter(|x| x.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
         let mut run = Run::start(&self.loss, coordinates, begin);
         for _ in 0..MOST_ROUNDS {

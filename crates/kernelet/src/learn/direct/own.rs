@@ -16,7 +16,7 @@ pub(super) fn learn(rows: &Rows, parts: &[usize], watch: &Watch) -> Result<Fit> 
     let mut fits: Vec<Fit> = vec![];
     for (k, &vectors) in parts.iter().enumerate() {
         let mut part = rows.learner.clone();
-        part.search.vectors = vectors;
+        part.search.n_vectors = vectors;
         fits.push(part.search.learn(&part.kernel, &rows.of_class(k, &part), watch)?);
     }
     join(rows, rows.learner, &fits)
@@ -32,7 +32,7 @@ fn join(rows: &Rows, learner: &Margin, fits: &[Fit]) -> Result<Fit> {
             values.iter().for_each(|row| each(row[0]));
         }
     }
-    let total: usize = fits.iter().map(|fit| fit.machine.vectors()).sum();
+    let total: usize = fits.iter().map(|fit| fit.machine.n_vectors()).sum();
     let shape = |values: Vec<f64>| {
         let cols = values.len() / total.max(1);
         Matrix::new(values, total, cols).unwrap_or_default()

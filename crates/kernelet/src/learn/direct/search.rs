@@ -26,7 +26,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The number of expansion vectors.
-    pub vectors: usize,
+    pub n_vectors: usize,
     /// Where they start.
     pub init: Init,
     /// Starts, of which the best W is kept.
@@ -46,7 +46,7 @@ pub struct Search {
 impl Default for Search {
     fn default() -> Self {
         Search {
-            vectors: 100,
+            n_vectors: 100,
             init: Init::KMeans,
             starts: 1,
             growth: Growth::None,
@@ -149,7 +149,7 @@ impl Search {
                 instead: "use gaussian, matern32, matern52 or polynomial; or a basis of given rows".into(),
             });
         }
-        for (name, value) in [("vectors", self.vectors), ("starts", self.starts)] {
+        for (name, value) in [("vectors", self.n_vectors), ("starts", self.starts)] {
             if value == 0 {
                 return Err(Error::parameter(name, 0, "at least 1"));
             }
@@ -188,10 +188,10 @@ impl Search {
 
     fn path(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Fit>> {
         let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
-        check_dense("direct training", points, self.vectors)?;
+        check_dense("direct training", points, self.n_vectors)?;
         let mut fits: Vec<Fit> = vec![];
         let mut before: Option<Level> = None;
-        let sizes = self.growth.sizes(self.vectors);
+        let sizes = self.growth.sizes(self.n_vectors);
         for (step, &size) in sizes.iter().enumerate() {
             let (z, done) = match &before {
                 None => self.begin(kernel, points, size, seed, watch)?,

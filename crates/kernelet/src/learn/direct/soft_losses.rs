@@ -20,7 +20,7 @@ pub(crate) struct Logistic<'a> {
 }
 
 impl RowLoss for Logistic<'_> {
-    fn outputs(&self) -> usize {
+    fn n_outputs(&self) -> usize {
         1
     }
 
@@ -56,7 +56,7 @@ fn softmax(outputs: &mut [f64]) -> f64 {
 }
 
 impl RowLoss for Softmax<'_> {
-    fn outputs(&self) -> usize {
+    fn n_outputs(&self) -> usize {
         self.classes
     }
 
@@ -102,7 +102,7 @@ impl SoftInsensitive<'_> {
 }
 
 impl RowLoss for SoftInsensitive<'_> {
-    fn outputs(&self) -> usize {
+    fn n_outputs(&self) -> usize {
         self.targets.cols()
     }
 
@@ -134,7 +134,7 @@ pub(super) struct SoftNovelty<'a> {
 }
 
 impl RowLoss for SoftNovelty<'_> {
-    fn outputs(&self) -> usize {
+    fn n_outputs(&self) -> usize {
         1
     }
 

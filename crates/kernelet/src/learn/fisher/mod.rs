@@ -183,7 +183,7 @@ impl Fisher {
             c: svm_cost,
             lambda: (self.penalty != Penalty::None).then_some(self.lambda),
             class_weights: (self.class_weights != ClassWeights::Equal).then(|| rows.class_weights.clone()),
-            rows: Some(data.len()),
+            n_rows: Some(data.len()),
             objective: Some(found.objective),
             penalty: Some(self.penalty.name().into()),
             bias: Some(self.bias.name().into()),
@@ -201,7 +201,7 @@ impl Fisher {
             vectors: vectors(&self.kernel, data, &rows.places),
             coefficients: Coefficients::Dense(coefficients),
         };
-        let offsets = vec![0.0; expansion.coefficients.outputs()];
+        let offsets = vec![0.0; expansion.coefficients.n_outputs()];
         let mut machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, metadata };
         watch.report("threshold", 0, None, None);
         let mut outputs = machine.outputs_for(&data.points.select(&rows.places))?;

@@ -92,7 +92,7 @@ impl Learner for OnBasis {
         if !self.basis.grows() || last.report.status == Status::Cancelled {
             return Ok(vec![last]);
         }
-        let sizes: Vec<usize> = (0..usize::BITS).map(|i| 1 << i).take_while(|&size| size < last.machine.vectors()).collect();
+        let sizes: Vec<usize> = (0..usize::BITS).map(|i| 1 << i).take_while(|&size| size < last.machine.n_vectors()).collect();
         let mut path = self.path(&sizes, data, watch)?;
         path.push(last.ended(watch));
         Ok(path)
@@ -146,7 +146,7 @@ impl OnBasis {
         }
         fit.report.status = fit.report.status.worse(basis.status);
         fit.report.evaluations += watch.evaluations() - before;
-        fit.machine.metadata = Metadata { rows: Some(rows), basis: Some(metadata), ..fit.machine.metadata };
+        fit.machine.metadata = Metadata { n_rows: Some(rows), basis: Some(metadata), ..fit.machine.metadata };
         fit.machine.check()?;
         Ok(fit.ended(watch))
     }

@@ -44,7 +44,7 @@ impl Learner for BestSize {
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
         let sizes = self.losses(data, watch)?;
         let best = best(&sizes).ok_or_else(|| Error::data("there are no sizes to compare"))?;
-        let budget = BasisBudget { max_vectors: best.vectors, ..self.on_basis.budget.clone() };
+        let budget = BasisBudget { max_vectors: best.n_vectors, ..self.on_basis.budget.clone() };
         let mut fit = self.on_basis.learn_within(&budget, data, watch)?;
         if let Some(metadata) = &mut fit.machine.metadata.basis {
             metadata.sizes = sizes;
@@ -69,7 +69,7 @@ impl BestSize {
         };
         let losses: Vec<Vec<f64>> = folds.par_iter().map(fold).collect::<Result<_>>()?;
         let mean = |at: usize| losses.iter().map(|losses| losses[at]).sum::<f64>() / losses.len() as f64;
-        Ok(sizes.iter().enumerate().map(|(at, &vectors)| SizeLoss { vectors, loss: mean(at) }).collect())
+        Ok(sizes.iter().enumerate().map(|(at, &vectors)| SizeLoss { n_vectors: vectors, loss: mean(at) }).collect())
     }
 
     /// The sizes, for so many rows to learn from.
@@ -95,7 +95,7 @@ impl BestSize {
 
 /// The size with the smallest loss, the smaller one on a tie.
 fn best(sizes: &[SizeLoss]) -> Option<&SizeLoss> {
-    sizes.iter().min_by(|a, b| a.loss.total_cmp(&b.loss).then(a.vectors.cmp(&b.vectors)))
+    sizes.iter().min_by(|a, b| a.loss.total_cmp(&b.loss).then(a.n_vectors.cmp(&b.n_vectors)))
 }
 
 #[cfg(test)]
@@ -119,15 +119,15 @@ mod tests {
         let (data, watch) = (banana(120, 1), Watch::none());
         let learner = BestSize { on_basis: on_basis(14), every: 4, folds: 3, seed: 5 };
         let sizes = learner.losses(&data, &watch).unwrap();
-        assert_eq!(sizes.iter().map(|size| size.vectors).collect::<Vec<_>>(), [4, 8, 12]);
+        assert_eq!(sizes.iter().map(|size| size.n_vectors).collect::<Vec<_>>(), [4, 8, 12]);
         for size in &sizes {
-            let want = cross_validate(|rows, watch| Ok(on_basis(size.vectors).learn(rows, watch)?.machine), &data, 3, 5, &watch).unwrap();
+            let want = cross_validate(|rows, watch| Ok(on_basis(size.n_vectors).learn(rows, watch)?.machine), &data, 3, 5, &watch).unwrap();
             assert!((size.loss - want).abs() < 1e-12, "{size:?} {want}");
         }
         let fit = learner.learn(&data, &watch).unwrap();
         let (metadata, taken) = (fit.machine.metadata.basis.clone().unwrap(), best(&sizes).unwrap());
-        assert_eq!((metadata.sizes, metadata.asked, fit.machine.vectors()), (sizes.clone(), taken.vectors, taken.vectors));
-        assert!(sizes.iter().all(|size| taken.loss < size.loss || taken.vectors <= size.vectors));
+        assert_eq!((metadata.sizes, metadata.asked, fit.machine.n_vectors()), (sizes.clone(), taken.n_vectors, taken.n_vectors));
+        assert!(sizes.iter().all(|size| taken.loss < size.loss || taken.n_vectors <= size.n_vectors));
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
         for (fit, size) in fits.iter().zip([3, 9]) {
             let want = on_basis(size).learn(&data, &watch).unwrap().machine.outputs_for(&data.points).unwrap();
             let have = fit.machine.outputs_for(&data.points).unwrap();
-            assert!(have.values().iter().zip(want.values()).all(|(a, b)| (a - b).abs() < 1e-7) && fit.machine.vectors() == size);
+            assert!(have.values().iter().zip(want.values()).all(|(a, b)| (a - b).abs() < 1e-7) && fit.machine.n_vectors() == size);
         }
     }
 

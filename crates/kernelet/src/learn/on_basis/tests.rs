@@ -52,7 +52,7 @@ fn svm_approx_is_the_margin_refit_on_the_same_vectors() {
         let svc = Svc { kernel: Kernel::gaussian(0.05), c: 2.0, multiclass, class_weights, ..Svc::default() };
         for method in methods() {
             let fit = learn(&on(method(), 20, svc.clone()), &data);
-            assert_eq!((fit.machine.vectors(), fit.machine.outputs(), fit.report.status), (20, outputs, Status::Converged));
+            assert_eq!((fit.machine.n_vectors(), fit.machine.n_outputs(), fit.report.status), (20, outputs, Status::Converged));
             let task = Task { data: Some(&data), ..Task::of(&fit.machine) };
             let again = refit(&fit.machine, Refit::Margin, &task, None, &Watch::none()).unwrap();
             let (have, want) = (fit.machine.outputs_for(&data.points).unwrap(), again.outputs_for(&data.points).unwrap());
@@ -133,7 +133,7 @@ fn metadata_and_report_tell_the_basis_and_both_counts() {
     let metadata = &fit.machine.metadata;
     let basis = metadata.basis.as_ref().unwrap();
     assert_eq!(
-        (metadata.learner.as_deref(), metadata.c, metadata.rows, basis.method.as_str()),
+        (metadata.learner.as_deref(), metadata.c, metadata.n_rows, basis.method.as_str()),
         (Some("svc"), Some(3.0), Some(200), "greedy-basis")
     );
     assert_eq!((basis.asked, basis.capped, basis.evaluations, basis.evaluations_of_the_paper), (10, false, 2000, 4000 - 45));
@@ -153,12 +153,12 @@ fn more_vectors_than_there_are_is_capped_and_said() {
     for method in methods() {
         let fit = learn(&on(method(), 30, Svc::default()), &few);
         let basis = fit.machine.metadata.basis.as_ref().unwrap();
-        assert_eq!((fit.machine.vectors(), fit.report.status, basis.capped), (4, Status::Capped, true), "{}", basis.method);
+        assert_eq!((fit.machine.n_vectors(), fit.report.status, basis.capped), (4, Status::Capped, true), "{}", basis.method);
         assert_eq!(fit.machine.score(&few).unwrap().loss(), 0.0);
     }
     let same = Dataset { points: Matrix::from_fn(40, 2, |_, j| j as f64).into(), ..few };
     for method in methods() {
-        assert_eq!(learn(&on(method(), 3, Svc::default()), &same).machine.vectors(), 1);
+        assert_eq!(learn(&on(method(), 3, Svc::default()), &same).machine.n_vectors(), 1);
     }
 }
 
@@ -199,7 +199,7 @@ fn it_works_behind_a_scaling_with_probabilities_on_any_number_of_threads_and_fro
         Calibrated { shape: Shape::Sigmoid, folds: 3, seed: 0, learner: Box::new(scaled) }.learn(data, &Watch::none()).unwrap().machine
     };
     let machine = run(&data);
-    assert!(machine.calibration.is_some() && machine.scale.is_some() && machine.vectors() == 12);
+    assert!(machine.calibration.is_some() && machine.scale.is_some() && machine.n_vectors() == 12);
     let alone = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(|| run(&data));
     assert_eq!(machine, alone);
     let sparse = Dataset { points: crate::data::Csr::from_dense(&data.points.to_dense()).into(), ..data.clone() };
@@ -252,9 +252,9 @@ fn few_support_vectors_replace_the_basis_with_the_exact_kernel_or_as_a_basis() {
     let with = |shrink, vectors| learn(&OnBasis { shrink, ..on(Box::new(GreedyBasis::default()), vectors, svc.clone()) }, &data);
     let (plain, exact, retrained) = (with(Shrink::Never, 80), with(Shrink::SupportVectors, 80), with(Shrink::Retrain, 80));
     let metadata = |fit: &Fit| fit.machine.metadata.basis.clone().unwrap();
-    assert!(plain.machine.vectors() == 80 && metadata(&plain).shrunk.is_none());
+    assert!(plain.machine.n_vectors() == 80 && metadata(&plain).shrunk.is_none());
     assert_eq!((metadata(&exact).shrunk.as_deref(), metadata(&retrained).shrunk.as_deref()), (Some("sv"), Some("retrain")));
-    assert!(exact.machine.vectors() < 80 && exact.machine.vectors() == retrained.machine.vectors());
+    assert!(exact.machine.n_vectors() < 80 && exact.machine.n_vectors() == retrained.machine.n_vectors());
     // The offset of the exact form is the best for its values: moving it costs.
     let loss = |machine: &Machine, step: f64| -> f64 {
         let (f, codes) = (machine.outputs_for(&data.points).unwrap(), &data.classes().unwrap().codes);
@@ -273,7 +273,7 @@ fn few_support_vectors_replace_the_basis_with_the_exact_kernel_or_as_a_basis() {
     // Where the basis spans all rows, projected and exact kernel are the same, and so are the machines.
     let (all, exact) = (with(Shrink::Never, 200), with(Shrink::SupportVectors, 200));
     let (a, b) = (all.machine.outputs_for(&data.points).unwrap(), exact.machine.outputs_for(&data.points).unwrap());
-    assert!(exact.machine.vectors() < 100 && largest_difference(&a, &b) < 1e-2, "{}", largest_difference(&a, &b));
+    assert!(exact.machine.n_vectors() < 100 && largest_difference(&a, &b) < 1e-2, "{}", largest_difference(&a, &b));
     let ridge = OnBasis { shrink: Shrink::Retrain, ..on(Box::new(GreedyBasis::default()), 5, Ridge::default()) };
     assert_eq!(
         ridge.check().unwrap_err().to_string(),
@@ -290,7 +290,7 @@ fn sizes_on_the_way_double_and_are_machines_of_their_own() {
         let at = |vectors: usize| on(method(), vectors, Ridge { kernel: Kernel::gaussian(0.5), lambda: 0.1 });
         let numbers = Dataset { target: Target::Values(Matrix::from_fn(90, 1, |i, _| (i as f64).sin())), ..data.clone() };
         let path = at(12).learn_path(&numbers, &Watch::none()).unwrap();
-        let sizes: Vec<usize> = path.iter().map(|fit| fit.machine.vectors()).collect();
+        let sizes: Vec<usize> = path.iter().map(|fit| fit.machine.n_vectors()).collect();
         assert_eq!(sizes, if grows { vec![1, 2, 4, 8, 12] } else { vec![12] });
         assert_eq!(path.last().unwrap().machine, learn(&at(12), &numbers).machine);
         if grows {

@@ -225,7 +225,8 @@ impl Rvm {
             Decision::Values => Calibration::Normal { posteriors: solved.iter().map(|s| posterior(s, &place)).collect() },
             _ => Calibration::Sigmoid { a: vec![-1.0; solved.len()], b: vec![0.0; solved.len()] },
         };
-        let metadata = Metadata { learner: Some(self.name().into()), rows: Some(rows), objective: Some(objective), ..Metadata::default() };
+        let metadata =
+            Metadata { learner: Some(self.name().into()), n_rows: Some(rows), objective: Some(objective), ..Metadata::default() };
         Machine {
             expansion: Expansion {
                 kernel: self.kernel.clone(),

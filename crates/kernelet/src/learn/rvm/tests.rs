@@ -173,7 +173,7 @@ fn sinc_needs_few_vectors_and_its_noise_is_found() {
     let learner = Rvm { kernel: Kernel::gaussian(1.0 / 9.0), ..Rvm::default() };
     let Fit { machine, report } = learner.learn(&data, &Watch::none()).unwrap();
     assert_eq!(report.status, Status::Converged);
-    assert!((3..=12).contains(&machine.vectors()), "{}", machine.vectors());
+    assert!((3..=12).contains(&machine.n_vectors()), "{}", machine.n_vectors());
     let Some(Calibration::Normal { posteriors }) = &machine.calibration else { panic!() };
     assert!((posteriors[0].noise.sqrt() - 5.0).abs() < 1.0, "{}", posteriors[0].noise.sqrt());
     let outputs = machine.outputs_for(&data.points).unwrap();
@@ -185,7 +185,7 @@ fn sinc_needs_few_vectors_and_its_noise_is_found() {
         assert!(deviations.at(i, 0) > 4.0 && deviations.at(i, 0) < 8.0);
     }
     // The evidence is that of the targets as they are.
-    let (weights, m) = (&posteriors[0], machine.vectors());
+    let (weights, m) = (&posteriors[0], machine.n_vectors());
     assert!(weights.offset && weights.factor.len() == (m + 1) * (m + 2) / 2 && report.objective > 200.0 && report.objective < 500.0);
 }
 
@@ -194,7 +194,7 @@ fn classes_are_learned_with_few_vectors() {
     let (train, test) = (Generator::Banana.make(300, 1), Generator::Banana.make(1000, 2));
     let learner = Rvm { kernel: Kernel::gaussian(1.0), ..Rvm::default() };
     let one = learner.learn(&train, &Watch::none()).unwrap();
-    assert!(one.machine.vectors() <= 30, "{}", one.machine.vectors());
+    assert!(one.machine.n_vectors() <= 30, "{}", one.machine.n_vectors());
     let svc = super::super::Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Default::default() };
     let svc = svc.learn(&train, &Watch::none()).unwrap().machine.score(&test).unwrap().loss();
     assert!(one.machine.score(&test).unwrap().loss() < svc + 0.03, "{}", one.machine.score(&test).unwrap().loss());
@@ -218,7 +218,7 @@ fn several_classes_share_their_vectors_and_threads_change_nothing() {
     };
     let machine = on(1);
     assert_eq!(machine, on(4));
-    assert_eq!((machine.outputs(), matches!(machine.decision, Decision::Largest { .. })), (3, true));
+    assert_eq!((machine.n_outputs(), matches!(machine.decision, Decision::Largest { .. })), (3, true));
     assert!(machine.score(&data).unwrap().loss() < 0.25);
 }
 
@@ -229,7 +229,7 @@ fn odd_input_has_a_sensible_result_or_an_error_in_words() {
     let column = |values: Vec<f64>| Target::Values(Matrix::column(values));
     // One row, a constant target, duplicates, no noise at all, huge numbers.
     let constant = learn(&Dataset::new(Matrix::from_fn(9, 1, |i, _| i as f64), column(vec![2.5; 9]))).unwrap().machine;
-    assert_eq!((constant.vectors(), constant.offsets[0]), (0, 2.5));
+    assert_eq!((constant.n_vectors(), constant.offsets[0]), (0, 2.5));
     assert_eq!(constant.deviations(&Matrix::<f64>::zeros(1, 1).into()).unwrap().values(), [0.0]);
     let one = learn(&Dataset::new(Matrix::<f64>::zeros(1, 2), column(vec![7.0]))).unwrap().machine;
     let Prediction::Values(value) = one.predict(&Matrix::<f64>::zeros(1, 2).into()).unwrap() else { panic!() };
@@ -238,7 +238,7 @@ fn odd_input_has_a_sensible_result_or_an_error_in_words() {
         Matrix::from_fn(40, 1, |i, _| (i / 2) as f64 * 0.3),
         column((0..40).map(|i| ((i / 2) as f64 * 0.3).sin()).collect()),
     ));
-    assert!(twice.unwrap().machine.vectors() <= 20);
+    assert!(twice.unwrap().machine.n_vectors() <= 20);
     let huge = learn(&Dataset::new(Matrix::from_fn(20, 1, |i, _| i as f64), column((0..20).map(|i| 1e300 * i as f64).collect())));
     assert!(huge.is_err() || huge.unwrap().machine.check().is_ok());
     // Classes that a single column separates, and data of one class.

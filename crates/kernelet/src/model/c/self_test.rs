@@ -53,7 +53,7 @@ fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Mat
     let (mut rows, mut outputs, mut classes) = (vec![], vec![], vec![]);
     for i in 0..4 * ROWS {
         let row: Vec<f64> = (0..dim).map(|j| precision.round(unscaled(machine, j, between(&vectors, i, j)))).collect();
-        let mut out = vec![0.0; machine.outputs()];
+        let mut out = vec![0.0; machine.n_outputs()];
         let usable = predictor.row(&row, &mut out, &mut work).is_ok() && out.iter().chain(&row).all(|value| value.is_finite());
         if usable && classes.len() < ROWS && clear(&machine.decision, &out, tolerance) {
             classes.push(machine.decision.class(&out));
@@ -63,13 +63,13 @@ fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Mat
     }
     if classes.is_empty() {
         // A machine whose every class hangs on the last digits: a row that is asked for its outputs alone has no clear class either.
-        let mut out = vec![0.0; machine.outputs()];
+        let mut out = vec![0.0; machine.n_outputs()];
         let _ = predictor.row(&vec![0.0; dim], &mut out, &mut work);
         classes.push(machine.decision.class(&out));
         rows = vec![0.0; dim];
         outputs = out;
     }
-    let (n, q) = (classes.len(), machine.outputs());
+    let (n, q) = (classes.len(), machine.n_outputs());
     let matrix = |values, columns| Matrix::new(values, n, columns).unwrap_or_else(|| Matrix::zeros(n, columns));
     (matrix(rows, dim), matrix(outputs, q), classes)
 }

@@ -39,9 +39,9 @@ fn head(parts: &Parts, size: Size) -> String {
          of arrays on the stack, no other memory.\n */\n",
         env!("CARGO_PKG_VERSION"),
         machine.expansion.kernel.name(),
-        machine.vectors(),
+        machine.n_vectors(),
         machine.dim(),
-        machine.outputs(),
+        machine.n_outputs(),
         rule(&machine.decision),
         parts.real(),
         size.constants,
@@ -53,14 +53,14 @@ fn header(parts: &Parts, head: &str) -> String {
     let machine = parts.machine;
     let counts = match parts.labels {
         Some(_) => format!("#define $CLASSES {}\n", machine.decision.labels().len()),
-        None => format!("#define $VALUES {}\n", machine.outputs() - usize::from(machine.decision == Decision::Ratio)),
+        None => format!("#define $VALUES {}\n", machine.n_outputs() - usize::from(machine.decision == Decision::Ratio)),
     };
     format!(
         "{head}#ifndef $H\n#define $H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n#define $FEATURES {}\n#define $OUTPUTS {}\n{counts}\n\
          typedef {} @real;\n\n/* The $OUTPUTS outputs of a row of $FEATURES numbers, as they were measured. */\n\
          void @outputs(const @real *row, @real *outputs);\n\n{}{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
         machine.dim(),
-        machine.outputs(),
+        machine.n_outputs(),
         parts.real(),
         decide::header(parts),
         calibrate::header(parts),
@@ -203,7 +203,7 @@ const PAIRWISE: &str = "    for (int c = 0; c < $CLASSES; c++) {
 /// Bytes of arrays on the stack in the deepest call.
 fn stack(parts: &Parts) -> usize {
     let (machine, real) = (parts.machine, parts.precision.bytes());
-    let (outputs, classes) = (machine.outputs(), machine.decision.labels().len());
+    let (outputs, classes) = (machine.n_outputs(), machine.decision.labels().len());
     let row = if machine.scale.is_some() { machine.dim() } else { 0 };
     let held = if parts.labels.is_some() || machine.decision == Decision::Ratio { outputs } else { 0 };
     let row = row + if compensated(parts) { outputs } else { 0 };

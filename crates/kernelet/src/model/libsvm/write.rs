@@ -80,8 +80,10 @@ impl Layout {
         let svm_type = if nu { "nu_svc" } else { "c_svc" };
         match &machine.decision {
             Decision::Novelty => Ok(single("one_class")),
-            Decision::Values if machine.outputs() == 1 => Ok(single(if nu { "nu_svr" } else { "epsilon_svr" })),
-            Decision::Values => Err(unsupported(format!("{} regression targets", machine.outputs()), "it has one; save the native format")),
+            Decision::Values if machine.n_outputs() == 1 => Ok(single(if nu { "nu_svr" } else { "epsilon_svr" })),
+            Decision::Values => {
+                Err(unsupported(format!("{} regression targets", machine.n_outputs()), "it has one; save the native format"))
+            }
             Decision::Sign { negative, positive } => Ok(by_sign(svm_type, whole_numbers([positive, negative])?, stored)),
             Decision::Votes { labels } => {
                 let labels = whole_numbers(labels)?;
@@ -293,11 +295,12 @@ mod tests {
         let coefficients = Matrix::from_fn(3, 3, |i, k| if (i, k) == (0, 2) { 0.0 } else { 1.0 + i as f64 - 0.7 * k as f64 });
         let shared = machine(Decision::Votes { labels: labels(&["3", "1", "2"]) }, coefficients);
         let back = from_bytes(to_text(&shared).unwrap().as_bytes(), "m").unwrap();
-        assert_eq!((back.vectors(), &back.decision, &back.offsets), (5, &shared.decision, &shared.offsets));
+        assert_eq!((back.n_vectors(), &back.decision, &back.offsets), (5, &shared.decision, &shared.offsets));
         assert_eq!((evaluations(&shared).unwrap(), evaluations(&back).unwrap(), evaluations(&binary()).unwrap()), (5, 5, 3));
         let outputs = |machine: &Machine, x: &[f64]| -> Vec<f64> {
             let (vectors, coefficients) = (machine.expansion.vectors.to_dense(), machine.expansion.coefficients.to_dense());
-            let output = |k| (0..machine.vectors()).map(|j| coefficients.at(j, k) * machine.expansion.kernel.eval(vectors.row(j), x)).sum();
+            let output =
+                |k| (0..machine.n_vectors()).map(|j| coefficients.at(j, k) * machine.expansion.kernel.eval(vectors.row(j), x)).sum();
             (0..3).map(output).collect()
         };
         let x = [0.3, -0.4, 1.0, 0.2];

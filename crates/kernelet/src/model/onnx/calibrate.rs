@@ -16,7 +16,7 @@ const MARGIN: f64 = 1e-7;
 /// Adds the outputs of the graph that tell how sure the prediction is: `probability` or `deviation`, or nothing. `values` are the kernel
 /// values, where there are any.
 pub(super) fn add(graph: &mut Graph, machine: &Machine, tells: &Tells, outputs: &str, values: Option<&str>) {
-    let (real, count) = (graph.real(), machine.outputs());
+    let (real, count) = (graph.real(), machine.n_outputs());
     match tells {
         Tells::Nothing => {}
         Tells::Constant(deviations) => {
@@ -26,7 +26,7 @@ pub(super) fn add(graph: &mut Graph, machine: &Machine, tells: &Tells, outputs: 
             graph.output(&deviation, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
         }
         Tells::Deviations(posteriors) => {
-            let each: Vec<String> = posteriors.iter().map(|p| deviation(graph, p, machine.vectors(), outputs, values)).collect();
+            let each: Vec<String> = posteriors.iter().map(|p| deviation(graph, p, machine.n_vectors(), outputs, values)).collect();
             let all = concatenated(graph, &each);
             graph.output(&all, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
         }

@@ -1,5 +1,17 @@
 //! A machine as an ONNX file, for onnxruntime and every other program that runs such graphs.
 //!
+//! ```
+//! use kernelet::{data::banana, model::{Precision, onnx}, prelude::*};
+//!
+//! let machine = Svc { c: 10.0, ..Svc::default() }.learn(&banana(200, 1), &Watch::none())?.machine;
+//! let options = onnx::Options { precision: Precision::F32, ..onnx::Options::default() };
+//! let path = std::env::temp_dir().join(format!("kernelet-{}.onnx", std::process::id()));
+//! let evaluations = onnx::save(&machine, &options, &path)?;
+//! assert_eq!(evaluations, machine.n_vectors()); // kernel evaluations a row
+//! # std::fs::remove_file(&path).ok();
+//! # Ok::<(), kernelet::Error>(())
+//! ```
+//!
 //! Plain operators express every machine, in either precision: rows go in as they were measured, as a matrix `row` with any number of rows,
 //! and out come, each with a row for each row,
 //!
@@ -119,9 +131,9 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
     let weights = if matches!(tells, Tells::Deviations(_)) { None } else { weights(expansion) };
     let (outputs, values) = match weights {
         Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
-        None if machine.vectors() == 0 => {
+        None if machine.n_vectors() == 0 => {
             // Nothing but the offsets, for as many rows as there are.
-            let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.outputs());
+            let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.n_outputs());
             (kernel::products(graph, &x, &nothing, &machine.offsets), None)
         }
         None => {
@@ -129,9 +141,9 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
             (kernel::sums(graph, &values, &expansion.kernel, &expansion.coefficients.to_dense(), &machine.offsets), Some(values))
         }
     };
-    decide::add(graph, &machine.decision, &outputs, machine.outputs());
+    decide::add(graph, &machine.decision, &outputs, machine.n_outputs());
     calibrate::add(graph, machine, &tells, &outputs, values.as_deref());
-    if values.is_some() { machine.vectors() } else { 0 }
+    if values.is_some() { machine.n_vectors() } else { 0 }
 }
 
 fn opsets(style: Style) -> Vec<OperatorSetIdProto> {
@@ -146,9 +158,9 @@ fn describe(machine: &Machine) -> String {
     format!(
         "{} kernel, {} vectors of {} features, {} outputs, decided by {}",
         machine.expansion.kernel.name(),
-        machine.vectors(),
+        machine.n_vectors(),
         machine.dim(),
-        machine.outputs(),
+        machine.n_outputs(),
         super::target::rule(&machine.decision)
     )
 }

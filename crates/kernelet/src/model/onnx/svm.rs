@@ -22,7 +22,7 @@ const INSTEAD: &str = "the SVM nodes cannot express it; export with --onnx-style
 /// Fills the graph; the number of kernel evaluations a row that the nodes make.
 pub(super) fn fill(graph: &mut Graph, machine: &Machine) -> Result<usize> {
     let kernel = kernel_attributes(&machine.expansion.kernel)?;
-    let count = machine.outputs();
+    let count = machine.n_outputs();
     match &machine.decision {
         Decision::Votes { labels } if labels.len() > 2 => {}
         Decision::Sign { .. } | Decision::Novelty | Decision::Votes { .. } => {}
@@ -30,12 +30,12 @@ pub(super) fn fill(graph: &mut Graph, machine: &Machine) -> Result<usize> {
         Decision::Values => return Err(unsupported(format!("{count} regression targets in one SVM node"), INSTEAD)),
         other => return Err(unsupported(format!("a machine decided by {} in an SVM node", super::super::target::rule(other)), INSTEAD)),
     }
-    if machine.vectors() == 0 {
+    if machine.n_vectors() == 0 {
         return Err(unsupported("a machine without vectors in an SVM node", INSTEAD));
     }
     let x = scaled(graph, "row", machine.scale.as_ref());
     let (outputs, evaluations) = match count {
-        1 => (regressor(graph, machine, &x, kernel), machine.vectors()),
+        1 => (regressor(graph, machine, &x, kernel), machine.n_vectors()),
         _ => classifier(graph, machine, &x, kernel),
     };
     decide::add(graph, &machine.decision, &outputs, count);
@@ -77,7 +77,7 @@ fn classifier(graph: &mut Graph, machine: &Machine, x: &str, kernel: [super::mes
     let (counts, rows) = match &machine.expansion.coefficients {
         Coefficients::Pairwise(pairwise) => {
             let counts = pairwise.starts.windows(2).map(|w| w[1] - w[0]).collect();
-            (counts, (0..machine.vectors()).map(|j| (j, pairwise.values.row(j).to_vec())).collect())
+            (counts, (0..machine.n_vectors()).map(|j| (j, pairwise.values.row(j).to_vec())).collect())
         }
         Coefficients::Dense(dense) => libsvm::repeated(dense, classes),
     };

@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let clock = Instant::now();
             let fit = learner.learn(&data, &Watch::none())?;
             best = best.min(clock.elapsed().as_secs_f64());
-            line = format!("{} vectors, training error {:.2} %", fit.machine.vectors(), 100.0 * fit.machine.score(&data)?.loss());
+            line = format!("{} vectors, training error {:.2} %", fit.machine.n_vectors(), 100.0 * fit.machine.score(&data)?.loss());
         }
         eprintln!("{name:28} {best:8.3} s  {line}");
     }

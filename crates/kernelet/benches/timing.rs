@@ -93,7 +93,7 @@ fn fit(file: &str, settings: &Settings) -> Outcome<Value> {
     Ok(json!({
         "seconds": seconds,
         "objective": objective,
-        "vectors": fit.machine.vectors(),
+        "vectors": fit.machine.n_vectors(),
         "iterations": fit.report.iterations,
         "evaluations": fit.report.evaluations,
         "megabytes_before": before,
@@ -111,7 +111,7 @@ fn rvm(file: &str, gamma: f64, offset: bool) -> Outcome<Value> {
     Ok(json!({
         "seconds": seconds,
         "evidence": -fit.report.objective,
-        "vectors": fit.machine.vectors(),
+        "vectors": fit.machine.n_vectors(),
         "iterations": fit.report.iterations,
         "status": fit.report.status.name(),
         "error": error,

@@ -43,7 +43,7 @@ fn main() -> Outcome<()> {
         c: number("c", 10.0)?,
         loss: if given.get("loss") == Some(&"hinge") { DirectLoss::Hinge } else { DirectLoss::SquaredHinge },
         search: Search {
-            vectors: number("vectors", 100.0)? as usize,
+            n_vectors: number("vectors", 100.0)? as usize,
             iterations: number("iterations", 200.0)? as usize,
             seed: number("seed", 0.0)? as u64,
             memory_bytes: number("memory", 2e9)? as usize,
@@ -67,7 +67,7 @@ fn main() -> Outcome<()> {
     let seconds = clock.elapsed().as_secs_f64();
     eprintln!(
         "{} vectors, W {:.4}, {} steps, {}, {seconds:.2} s, train error {:.2} %, test error {:.2} %",
-        fit.machine.vectors(),
+        fit.machine.n_vectors(),
         fit.report.objective,
         fit.report.iterations,
         fit.report.status.name(),
