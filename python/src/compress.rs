@@ -44,14 +44,14 @@ pub fn compress(
         if let (Value::Object(about), Some(validation)) = (&mut about, &small.validation) {
             let tried = validation.tried.iter().map(|attempt| {
                 json!({
-                    "strategy": attempt.strategy, "vectors": attempt.vectors, "relative_residual": attempt.metrics.residual,
+                    "strategy": attempt.strategy, "vectors": attempt.n_vectors, "relative_residual": attempt.metrics.residual,
                     "agreement": attempt.metrics.agreement, "loss": attempt.metrics.loss, "seconds": attempt.seconds, "failed": attempt.failed,
                 })
             });
             about.extend([
                 ("why".to_string(), json!(validation.why)),
                 ("goals_met".into(), json!(small.missing.is_empty())),
-                ("held_out_rows".into(), json!(validation.rows)),
+                ("held_out_rows".into(), json!(validation.n_rows)),
                 ("held_out_loss".into(), json!(validation.metrics.loss)),
                 ("held_out_loss_before".into(), json!(validation.loss_before)),
                 ("held_out_agreement".into(), json!(validation.metrics.agreement)),

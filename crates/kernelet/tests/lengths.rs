@@ -6,7 +6,7 @@ use kernelet::{
     compress::{Auto, Budget, Distil, Effort, Goals, Refit, Sparsifier, Task, refit, select::Pursuit},
     data::{Classes, Dataset, Target, banana, sinc},
     evaluate::{Tuning, bounds::fisher_bound, cross_validate, score, score_probabilities},
-    kernel::{Kernel, Precomputed, block::block},
+    kernel::Kernel,
     learn::{
         Calibrated, Components, Fisher, FrameLearner, Learner, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm,
         Shape, Svc, Svr, calibration,
