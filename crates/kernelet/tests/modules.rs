@@ -103,8 +103,14 @@ fn top(path: &str, module: &[String]) -> Option<String> {
     to.map(str::to_string).filter(|to| module.first() != Some(to))
 }
 
+/// The place of a module, or of the module whose item the root reexports.
 fn place(module: &str) -> Option<usize> {
-    ORDER.iter().position(|name| *name == module)
+    let home = match module {
+        "Error" | "Result" => "error",
+        "Named" => "named",
+        other => other,
+    };
+    ORDER.iter().position(|name| *name == home)
 }
 
 /// `file:line: from uses to` for every use of a later module.
@@ -114,8 +120,7 @@ fn upward(file: &str, text: &str, module: &[String]) -> Vec<String> {
     let wrong = |reference: &Reference| match (own, place(&reference.to)) {
         (None, _) => true,
         (Some(own), Some(other)) => other > own,
-        // Items that the root reexports, such as `Error`.
-        (Some(_), None) => !matches!(reference.to.as_str(), "Error" | "Named" | "Result"),
+        (Some(_), None) => true,
     };
     let all = references(text, module);
     all.iter().filter(|reference| wrong(reference)).map(|r| format!("{file}:{}: {from} uses {}", r.line, r.to)).collect()
