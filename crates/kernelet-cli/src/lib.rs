@@ -8,7 +8,6 @@ mod flags;
 mod input;
 mod layout;
 mod losses;
-mod pictures;
 mod progress;
 mod report;
 mod session;

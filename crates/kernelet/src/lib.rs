@@ -7,6 +7,7 @@
 //!
 //! | module | answers |
 //! |---|---|
+//! | [`text`] | How are numbers and text written for people? |
 //! | [`watch`] | How does a caller see progress and stop? |
 //! | [`linalg`] | The only place that sees the linear-algebra crate. |
 //! | [`data`] | How do numbers come in? |
@@ -32,6 +33,7 @@ pub mod machine;
 pub mod model;
 mod named;
 pub mod request;
+pub mod text;
 pub mod watch;
 
 pub use error::{Error, Result};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{choose::Choose, figures::FigureOf, flags, quantity::Quantity, summary::AVERAGE};
-use crate::pictures;
+use kernelet::model::images;
 
 /// The most splits of one set.
 pub const MOST_SPLITS: usize = 10_000;
@@ -230,7 +230,7 @@ impl Description {
             return Err(format!("method {}: what describes rows has no picture", method.name));
         }
         match draw {
-            Draw::Images(size) => pictures::size(size).map(drop).map_err(|reason| format!("method {}: images {reason}", method.name)),
+            Draw::Images(size) => images::size(size).map(drop).map_err(|reason| format!("method {}: images {reason}", method.name)),
             Draw::Boundary(other) => match self.method(other)? {
                 Method { compress: None, represent: None, part: None, .. } => Ok(()),
                 _ => Err(format!("method {}: the boundary beside it must be that of a full machine", method.name)),

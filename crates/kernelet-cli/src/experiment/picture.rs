@@ -1,7 +1,12 @@
 //! Pictures of a machine: its vectors as images, or its boundary beside that of another machine.
 use std::path::{Path, PathBuf};
 
-use kernelet::{data::Dataset, machine::Machine, model::write_atomically, watch::Watch};
+use kernelet::{
+    data::Dataset,
+    machine::Machine,
+    model::{images, write_atomically},
+    watch::Watch,
+};
 
 use super::{
     Experiment,
@@ -10,7 +15,6 @@ use super::{
     drawing::Boundary,
     machines::Machines,
 };
-use crate::pictures;
 
 /// What a picture is drawn from.
 pub struct Drawn<'a> {
@@ -53,7 +57,7 @@ impl Drawn<'_> {
     pub fn write(&self, machines: &mut Machines, directory: &Path, watch: &Watch) -> Result<(), String> {
         let (Some(draw), Some(name)) = (&self.method.draw, self.experiment.picture(self.set, self.method)) else { return Ok(()) };
         let bytes = match draw {
-            Draw::Images(size) => pictures::draw(self.machine, pictures::size(size)?).map_err(|failure| failure.sentence())?,
+            Draw::Images(size) => images::draw(self.machine, images::size(size)?).map_err(|error| error.to_string())?,
             Draw::Boundary(other) => self.boundary(other, machines, watch)?.into_bytes(),
         };
         let path: PathBuf = directory.join(name);

@@ -1,7 +1,7 @@
 //! How are shapes and text written? Elements of SVG as text.
 use std::fmt::Write;
 
-use crate::report::page::escape;
+use kernelet::text::escape;
 
 /// Colours of text, of axes and of grid lines.
 pub const INK: &str = "#1a1a1a";

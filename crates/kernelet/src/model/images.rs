@@ -1,10 +1,5 @@
 //! Vectors drawn as images, each with its largest coefficient below it, in one PNG file.
-use std::io::Write;
-
-use flate2::{Compression, Crc, write::ZlibEncoder};
-use kernelet::machine::Machine;
-
-use crate::failure::{Failure, Result};
+use crate::{Error, Result, machine::Machine};
 
 /// Images in a row, the space around each, and the height of the line below.
 const COLUMNS: usize = 10;
@@ -47,10 +42,8 @@ struct Canvas {
 pub fn draw(machine: &Machine, (width, height): (usize, usize)) -> Result<Vec<u8>> {
     let dim = machine.dim();
     if width.checked_mul(height) != Some(dim) {
-        return Err(Failure::usage(format!(
-            "--images {width}x{height} has {} pixels, but the vectors have {dim} features",
-            width.saturating_mul(height)
-        )));
+        let pixels = width.saturating_mul(height);
+        return Err(Error::request(format!("`images` {width}x{height} has {pixels} pixels, but the vectors have {dim} features")));
     }
     let vectors = machine.expansion.vectors.to_dense();
     let coefficients = machine.expansion.coefficients.to_dense();
@@ -68,7 +61,7 @@ pub fn draw(machine: &Machine, (width, height): (usize, usize)) -> Result<Vec<u8
         }
         canvas.write(x, y + height * factor + 2, &caption(machine, coefficients.row(j)));
     }
-    Ok(canvas.png())
+    canvas.png().map_err(|error| Error::data(format!("no image could be made: {error}")))
 }
 
 /// The largest coefficient of a vector; with several outputs after the place of its output, from 0.
@@ -101,27 +94,13 @@ impl Canvas {
         }
     }
 
-    fn png(&self) -> Vec<u8> {
-        let mut rows = ZlibEncoder::new(Vec::new(), Compression::default());
-        for row in self.grey.chunks(self.width.max(1)) {
-            // Each row begins with the number of its filter; 0 is none. Writing to memory does not fail.
-            let _ = rows.write_all(&[0]).and_then(|()| rows.write_all(row));
-        }
-        let mut head = vec![];
-        head.extend((self.width as u32).to_be_bytes());
-        head.extend((self.height as u32).to_be_bytes());
-        head.extend([8, 0, 0, 0, 0]);
-        let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
-        for (kind, body) in [(b"IHDR", head), (b"IDAT", rows.finish().unwrap_or_default()), (b"IEND", vec![])] {
-            let mut crc = Crc::new();
-            crc.update(kind);
-            crc.update(&body);
-            file.extend((body.len() as u32).to_be_bytes());
-            file.extend(kind);
-            file.extend(&body);
-            file.extend(crc.sum().to_be_bytes());
-        }
-        file
+    fn png(&self) -> std::result::Result<Vec<u8>, png::EncodingError> {
+        let mut file = vec![];
+        // Grey values of 8 bits are what the encoder writes unless something else is set.
+        let mut writer = png::Encoder::new(&mut file, self.width as u32, self.height as u32).write_header()?;
+        writer.write_image_data(&self.grey)?;
+        writer.finish()?;
+        Ok(file)
     }
 }
 
@@ -139,13 +118,12 @@ mod tests {
     fn a_png_holds_its_size_and_its_pixels() {
         let mut canvas = Canvas::white(9, 7);
         canvas.fill(7, 5, 4, 10);
-        let file = canvas.png();
-        assert_eq!((&file[..8], &file[12..16]), (&b"\x89PNG\r\n\x1a\n"[..], &b"IHDR"[..]));
-        assert_eq!((file[19], file[23]), (9, 7));
-        let length = u32::from_be_bytes([file[33], file[34], file[35], file[36]]) as usize;
-        let mut rows = vec![];
-        std::io::Read::read_to_end(&mut flate2::read::ZlibDecoder::new(&file[41..41 + length]), &mut rows).unwrap();
-        assert_eq!(rows.len(), 70);
-        assert_eq!((rows[6 * 10 + 9], rows[6 * 10 + 7], rows[4 * 10 + 9]), (10, 255, 255));
+        let file = canvas.png().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(&file)).read_info().unwrap();
+        let mut grey = vec![0; reader.output_buffer_size().unwrap()];
+        let frame = reader.next_frame(&mut grey).unwrap();
+        assert_eq!((frame.width, frame.height, frame.color_type, frame.bit_depth), (9, 7, png::ColorType::Grayscale, png::BitDepth::Eight));
+        assert_eq!(grey, canvas.grey);
+        assert_eq!((grey[6 * 9 + 8], grey[6 * 9 + 6], grey[4 * 9 + 8]), (10, 255, 255));
     }
 }
