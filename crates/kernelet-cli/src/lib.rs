@@ -1,7 +1,6 @@
 //! The program `kernelet`.
 mod arguments;
 mod commands;
-mod experiment;
 mod failure;
 mod files;
 mod flags;

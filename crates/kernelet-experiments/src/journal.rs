@@ -8,16 +8,10 @@ use std::{
     sync::Mutex,
 };
 
-use kernelet::{Error, model::write_atomically};
+use kernelet::{Error, Result, model::write_atomically, text::counted};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Experiment, cells::Way, choose::Chosen, description::Description};
-use crate::{
-    failure::{Failure, Result},
-    layout::counted,
-    report::checksum,
-    session::Session,
-};
+use super::{Cell, Context, Experiment, checksum, choose::Chosen, description::Description};
 
 /// One line.
 #[derive(Serialize, Deserialize)]
@@ -41,10 +35,10 @@ pub struct Journal {
 
 impl Journal {
     /// Reads what is there, and gets ready to write more.
-    pub fn open(experiment: &Experiment, way: &Way, session: &Session) -> Result<Journal> {
-        let Some(output) = way.output else { return Ok(Journal::default()) };
+    pub fn open(experiment: &Experiment, context: &Context) -> Result<Journal> {
+        let Some(output) = context.output else { return Ok(Journal::default()) };
         let path = output.join(format!("{}.jsonl", experiment.name));
-        let belongs = belonging(experiment, way, session)?;
+        let belongs = belonging(experiment, context)?;
         let mut journal = Journal::default();
         let lines = read(&path)?;
         let same = matches!(lines.first(), Some(Line::Experiment(text)) if *text == belongs);
@@ -52,7 +46,7 @@ impl Journal {
             lines.into_iter().for_each(|line| journal.take(line));
             if !journal.cells.is_empty() {
                 let cells = counted(journal.cells.len(), "cell");
-                session.note(format!(
+                (context.note)(&format!(
                     "{}: {cells} of an earlier run are kept; without {} all are computed anew",
                     experiment.name,
                     path.display()
@@ -62,7 +56,7 @@ impl Journal {
             let old = path.with_extension("jsonl.old");
             fs::rename(&path, &old).map_err(|source| Error::io(&old, source))?;
             let old = old.display();
-            session.note(format!(
+            (context.note)(&format!(
                 "{}: the experiment, its data or its seed have changed; all cells are computed anew, the others are in {old}",
                 experiment.name
             ));
@@ -110,14 +104,14 @@ impl Journal {
     fn write(&self, line: &Line) -> Result<()> {
         let Some((path, file)) = &self.file else { return Ok(()) };
         let text = text(line)?;
-        let mut file = file.lock().map_err(|_| Failure::failed("a thread that wrote results has failed"))?;
-        file.write_all(text.as_bytes()).map_err(|source| Error::io(path, source).into())
+        let mut file = file.lock().map_err(|_| Error::data("a thread that wrote results has failed"))?;
+        file.write_all(text.as_bytes()).map_err(|source| Error::io(path, source))
     }
 }
 
 /// A line with its end.
 fn text(line: &Line) -> Result<String> {
-    serde_json::to_string(line).map(|text| text + "\n").map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))
+    serde_json::to_string(line).map(|text| text + "\n").map_err(|error| Error::data(format!("no JSON could be made: {error}")))
 }
 
 /// The lines that can be read; a file that is no journal is refused, for it would be overwritten.
@@ -125,7 +119,7 @@ fn read(path: &Path) -> Result<Vec<Line>> {
     if !path.exists() {
         return Ok(vec![]);
     }
-    let refused = || Failure::failed(format!("{} is not a journal of kernelet reproduce; move it away", path.display()));
+    let refused = || Error::data(format!("{} is not a journal of kernelet reproduce; move it away", path.display()));
     if !path.is_file() {
         return Err(refused());
     }
@@ -140,7 +134,7 @@ fn read(path: &Path) -> Result<Vec<Line>> {
 
 /// What makes cells the same: the description, the version, the seed and the bytes of the data, but neither words, nor pictures, nor the number of
 /// splits.
-fn belonging(experiment: &Experiment, way: &Way, session: &Session) -> Result<String> {
+fn belonging(experiment: &Experiment, context: &Context) -> Result<String> {
     let description = Description {
         title: String::new(),
         paper: String::new(),
@@ -150,9 +144,9 @@ fn belonging(experiment: &Experiment, way: &Way, session: &Session) -> Result<St
         variance: vec![],
         ..experiment.description.clone()
     };
-    let json = serde_json::to_string(&description).map_err(|error| Failure::failed(format!("no JSON could be made: {error}")))?;
-    let sums: Vec<String> = experiment.files(way.directory).iter().filter_map(checksum::of_file).collect();
-    let text = format!("{} {} {} {json} {}", experiment.name, env!("CARGO_PKG_VERSION"), session.seed, sums.join(" "));
+    let json = serde_json::to_string(&description).map_err(|error| Error::data(format!("no JSON could be made: {error}")))?;
+    let sums: Vec<String> = experiment.files(context.data_dir).iter().filter_map(checksum::of_file).collect();
+    let text = format!("{} {} {} {json} {}", experiment.name, env!("CARGO_PKG_VERSION"), context.seed, sums.join(" "));
     Ok(checksum::of(text.as_bytes()).unwrap_or(text))
 }
 

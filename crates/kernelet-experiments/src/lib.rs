@@ -1,9 +1,13 @@
 //! Experiments: sets x splits x methods become a table of means and standard errors beside what a paper printed.
 //!
-//! | file | answers |
+//! An [`Experiment`] is built in ([`built_in`], [`named`]) or read from a file; [`run`] gives its [`Outcome`], which [`markdown`] and [`csv`]
+//! write. What a method asks for are requests of the library, [`kernelet::request`].
+//!
+//! | module | answers |
 //! |---|---|
 //! | `description` | What is an experiment? |
 //! | `catalog` | Which are built in? |
+//! | `context` | What does a run need of its caller? |
 //! | `material` | Where do the rows of each split come from? |
 //! | `flags` | How do flags with places become a learner? |
 //! | `machines` | Which machines does a split have? |
@@ -12,6 +16,7 @@
 //! | `represent` | How well are rows described by few vectors? |
 //! | `cells` | What came of one set, method and split? |
 //! | `journal` | What was done before an interruption? |
+//! | `checksum` | Are the data the same? |
 //! | `quantity` | What is measured? |
 //! | `summary` | How does that compare with the paper? |
 //! | `variance` | Which differences are more than chance? |
@@ -19,8 +24,10 @@
 //! | `figures`, `picture`, `drawing` | How does it look in pictures: curves and boxes, machines, SVG? |
 mod catalog;
 mod cells;
+mod checksum;
 mod choose;
-mod description;
+mod context;
+pub mod description;
 mod drawing;
 mod figures;
 mod flags;
@@ -35,8 +42,13 @@ mod summary;
 mod tables;
 mod variance;
 
-pub use catalog::{Experiment, built_in, named};
-pub use cells::{Cell, Way, run};
+pub use catalog::{Experiment, built_in, named, names};
+pub use cells::{Cell, run};
+pub use choose::{By, Choose, Chosen};
+pub use context::Context;
+pub use figures::{FigureOf, Kind};
 pub use quantity::Quantity;
-pub use summary::{Outcome, Row};
-pub use tables::{Made, csv, markdown, text};
+pub use sides::Sides;
+pub use summary::{Figure, Outcome, Row, Tally};
+pub use tables::{Made, csv, markdown};
+pub use variance::{Effect, Pair, Variance};

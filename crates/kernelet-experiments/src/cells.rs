@@ -8,16 +8,18 @@ use std::{
 };
 
 use kernelet::{
+    Error, Result,
     data::Dataset,
     learn::Report,
     machine::Machine,
+    text::counted,
     watch::{Status, Watch},
 };
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Experiment, Outcome, Quantity,
+    Context, Experiment, Outcome, Quantity,
     choose::{Chosen, Place, told},
     description::{Description, Method, Set, Values},
     flags,
@@ -27,11 +29,6 @@ use super::{
     picture::Drawn,
     represent,
     sides::wrong_sides,
-};
-use crate::{
-    failure::{Failure, Result},
-    layout::counted,
-    session::Session,
 };
 
 /// Seeds of one experiment lie this far from those of the next seed; see [`super::description::MOST_SPLITS`].
@@ -83,16 +80,6 @@ fn number<'a, D: serde::Deserializer<'a>>(source: D) -> std::result::Result<f64,
     Ok(Option::deserialize(source)?.unwrap_or(f64::NAN))
 }
 
-/// How an experiment is run.
-pub struct Way<'a> {
-    /// Where the sets are.
-    pub directory: &'a Path,
-    /// Where files are written, if any are.
-    pub output: Option<&'a Path>,
-    /// Splits of each set, where they are said.
-    pub splits: Option<usize>,
-}
-
 /// One split of a set.
 struct Split<'a> {
     experiment: &'a Experiment,
@@ -104,48 +91,53 @@ struct Split<'a> {
     seed: u64,
 }
 
-/// Runs an experiment.
-pub fn run(experiment: &Experiment, way: &Way, session: &Session) -> Result<Outcome> {
+/// Runs an experiment. A run that is cancelled is an error; with a directory for results its cells are kept, and the next run goes on from there.
+pub fn run(experiment: &Experiment, context: &Context) -> Result<Outcome> {
     let description = &experiment.description;
-    let own = description.seed.wrapping_add(session.seed);
+    let own = description.seed.wrapping_add(context.seed);
     let seed = own.wrapping_mul(SEEDS_APART);
-    let materials = description.sets.iter().map(|set| Ok(set.material(way.directory, seed)?)).collect::<Result<Vec<_>>>()?;
-    let journal = Journal::open(experiment, way, session)?;
-    let chosen = choose(experiment, &materials, own, &journal, session)?;
-    let wanted = way.splits.unwrap_or(description.splits);
-    let mut todo = vec![];
-    for ((set, material), chosen) in description.sets.iter().zip(&materials).zip(&chosen) {
+    let materials = description.sets.iter().map(|set| set.material(context.data_dir, seed)).collect::<Result<Vec<_>>>()?;
+    let journal = Journal::open(experiment, context)?;
+    let wanted = context.splits.unwrap_or(description.splits);
+    let mut counts = vec![];
+    for (set, material) in description.sets.iter().zip(&materials) {
         let splits = wanted.min(material.available().unwrap_or(wanted));
         if splits < wanted {
-            session.note(format!("{}: {} has {}, not {wanted}", experiment.name, set.name, counted(splits, "split")));
+            (context.note)(&format!("{}: {} has {}, not {wanted}", experiment.name, set.name, counted(splits, "split")));
         }
+        counts.push(splits);
+    }
+    let cells = counts.iter().sum::<usize>() * description.methods.len();
+    (context.detail)(&format!("{}: {}", experiment.name, counted(cells, "cell")));
+    let chosen = choose(experiment, &materials, own, &journal, context)?;
+    let mut todo = vec![];
+    for (((set, material), chosen), splits) in description.sets.iter().zip(&materials).zip(&chosen).zip(counts) {
         todo.extend((0..splits).map(|split| Split { experiment, set, material, chosen, split, seed: own }));
     }
-    session.detail(format!("{}: {}", experiment.name, counted(todo.len() * description.methods.len(), "cell")));
-    let cells = run_all(&todo, way, &journal, session)?;
+    let cells = run_all(&todo, &journal, context)?;
     Ok(Outcome::new(experiment, wanted, chosen, cells))
 }
 
 /// The values of each set that the description lets be chosen.
-fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &Journal, session: &Session) -> Result<Vec<Chosen>> {
-    let (description, watch) = (&experiment.description, session.watch());
+fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &Journal, context: &Context) -> Result<Vec<Chosen>> {
+    let (description, watch) = (&experiment.description, &context.watch);
     let mut all = vec![];
     for (set, material) in description.sets.iter().zip(materials) {
         let mut chosen = Chosen::new();
         for (place, choice) in description.choose.iter().enumerate() {
-            session.check_cancelled()?;
+            context.check_cancelled()?;
             let found = match journal.choice(&set.name, place) {
                 Some(found) => found,
                 None => {
-                    let found = choice.run(&Place { description, set, material, seed }, &chosen, &watch);
-                    session.check_cancelled()?;
-                    let found = found.map_err(|reason| Failure::failed(format!("{}, {}: {reason}", experiment.name, set.name)))?;
+                    let found = choice.run(&Place { description, set, material, seed }, &chosen, watch);
+                    context.check_cancelled()?;
+                    let found = found.map_err(|reason| Error::data(format!("{}, {}: {reason}", experiment.name, set.name)))?;
                     journal.keep_choice(&set.name, place, &found)?;
                     found
                 }
             };
             for (method, values) in found {
-                session.detail(format!("{}: {} on {} has {}", experiment.name, method, set.name, told(&values)));
+                (context.detail)(&format!("{}: {} on {} has {}", experiment.name, method, set.name, told(&values)));
                 chosen.entry(method).or_default().extend(values);
             }
         }
@@ -157,23 +149,23 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
     Ok(all)
 }
 
-fn run_all(todo: &[Split], way: &Way, journal: &Journal, session: &Session) -> Result<Vec<Cell>> {
+fn run_all(todo: &[Split], journal: &Journal, context: &Context) -> Result<Vec<Cell>> {
     let methods = todo.first().map_or(&[][..], |split| &split.experiment.description.methods);
-    let (watch, done, total) = (session.watch(), AtomicU64::new(0), todo.len() * methods.len());
+    let (watch, done, total) = (&context.watch, AtomicU64::new(0), todo.len() * methods.len());
     let work = |split: &Split| {
         let (train, test) = split.material.split(split.split);
         let mut machines = Machines::new(split.set, &train, split.seed);
         let mut cells = vec![];
         for method in methods {
-            session.check_cancelled()?;
-            let kept = journal.cell(&split.set.name, &method.name, split.split + 1).filter(|_| split.drawn(method, way));
+            context.check_cancelled()?;
+            let kept = journal.cell(&split.set.name, &method.name, split.split + 1).filter(|_| split.drawn(method, context.output));
             let cell = match kept {
                 Some(cell) => cell,
                 None => {
-                    let cell = split.run(method, &mut machines, (&train, &test), way, &watch.silent());
-                    session.check_cancelled()?;
+                    let cell = split.run(method, &mut machines, (&train, &test), context.output, &watch.silent());
+                    context.check_cancelled()?;
                     let place = format!("{}, {}, split {}", split.experiment.name, split.set.name, split.split + 1);
-                    let cell = cell.map_err(|reason| Failure::failed(format!("{place}: {}: {reason}", method.name)))?;
+                    let cell = cell.map_err(|reason| Error::data(format!("{place}: {}: {reason}", method.name)))?;
                     journal.keep(&cell)?;
                     cell
                 }
@@ -194,7 +186,14 @@ fn run_all(todo: &[Split], way: &Way, journal: &Journal, session: &Session) -> R
 }
 
 impl Split<'_> {
-    fn run(&self, method: &Method, machines: &mut Machines, rows: (&Dataset, &Dataset), way: &Way, watch: &Watch) -> Words<Cell> {
+    fn run(
+        &self,
+        method: &Method,
+        machines: &mut Machines,
+        rows: (&Dataset, &Dataset),
+        output: Option<&Path>,
+        watch: &Watch,
+    ) -> Words<Cell> {
         let (train, test) = rows;
         let none = Values::new();
         let ready = machines.ready(method, self.chosen.get(&method.name).unwrap_or(&none), watch)?;
@@ -213,7 +212,7 @@ impl Split<'_> {
             cell.wrong_sides = Some(wrong_sides(&machine, test).map_err(|error| error.to_string())?);
         }
         cell.vectors = machine.vectors();
-        if let (Some(_), Some(output), 0) = (&method.draw, way.output, self.split) {
+        if let (Some(_), Some(output), 0) = (&method.draw, output, self.split) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
             Drawn { experiment, set, method, machine: &machine, train, chosen }.write(machines, output, watch)?;
         }
@@ -247,9 +246,9 @@ impl Split<'_> {
     }
 
     /// True where nothing is to be drawn of a method, or it was drawn before.
-    fn drawn(&self, method: &Method, way: &Way) -> bool {
+    fn drawn(&self, method: &Method, output: Option<&Path>) -> bool {
         let picture = self.experiment.picture(self.set, method).filter(|_| self.split == 0);
-        way.output.zip(picture).is_none_or(|(directory, name)| directory.join(name).is_file())
+        output.zip(picture).is_none_or(|(directory, name)| directory.join(name).is_file())
     }
 
     fn empty(&self, method: &Method, (train, test): (&Dataset, &Dataset)) -> Cell {

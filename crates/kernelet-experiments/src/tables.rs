@@ -1,4 +1,6 @@
 //! How an outcome looks: a table on the screen, a page in Markdown with methods against sets, the cells in CSV.
+use kernelet::text::{count, counted, exact, figure, seconds};
+
 use super::{
     Cell, Outcome, Row,
     choose::told,
@@ -7,7 +9,6 @@ use super::{
     summary::{AVERAGE, Figure, Tally},
     variance::{Effect, Variance},
 };
-use crate::layout::{count, counted, exact, figure, seconds, table};
 
 /// How a table was made, so that it can be made again.
 #[derive(Clone, Debug, Default)]
@@ -28,35 +29,6 @@ pub struct Made {
 
 const MARK: &str = "* differs from the printed value by more than 2 sqrt(2) standard errors and its rounding.";
 
-/// The table for people.
-pub fn text(outcome: &Outcome) -> String {
-    let (gamma, c) = (outcome.rows.iter().any(|row| row.gamma.is_some()), outcome.rows.iter().any(|row| row.c.is_some()));
-    let settings = [gamma.then_some("gamma"), c.then_some("C")];
-    let names = ["set", "method"].into_iter().chain(settings.into_iter().flatten()).chain(["splits"]);
-    let mut header: Vec<String> = names.map(String::from).collect();
-    let percent = outcome.rows.first().is_none_or(|row| row.percent);
-    let told: Vec<(Quantity, bool)> = outcome.quantities.iter().map(|&quantity| (quantity, outcome.printed(quantity))).collect();
-    for (quantity, printed) in &told {
-        header.push(quantity.title(percent).into());
-        header.extend(printed.then(|| "printed".to_string()));
-    }
-    let row = |row: &Row| {
-        let mut fields = vec![row.set.clone(), row.method.clone()];
-        fields.extend([gamma.then(|| setting(row.gamma)), c.then(|| setting(row.c))].into_iter().flatten());
-        fields.push(count(row.splits));
-        for &(quantity, printed) in &told {
-            let (ours, theirs) = row.figure(quantity).map(|figure| compared(&figure, quantity.digits(row.percent))).unwrap_or_default();
-            fields.push(ours);
-            fields.extend(printed.then_some(theirs));
-        }
-        fields
-    };
-    let rows: Vec<Vec<String>> = outcome.rows.iter().map(row).collect();
-    let head = format!("{}: {}\n{}\n\n", outcome.name, outcome.title, outcome.paper);
-    let below: String = remarks(outcome).iter().map(|remark| format!("\n{remark}\n")).collect();
-    head + &table(&header, &rows) + &below
-}
-
 /// The page that goes with the results.
 pub fn markdown(outcome: &Outcome, made: &Made) -> String {
     let mut text = format!("# {}\n\n{}.\n", outcome.title, outcome.paper);
@@ -65,7 +37,7 @@ pub fn markdown(outcome: &Outcome, made: &Made) -> String {
     }
     text += &each_output(outcome);
     text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.\n";
-    text.extend(remarks(outcome).iter().map(|remark| format!("\n{}\n", escaped(remark))));
+    text.extend(outcome.remarks().iter().map(|remark| format!("\n{}\n", escaped(remark))));
     text += &chosen(outcome);
     text += &outcome.variance.as_ref().map(analysis).unwrap_or_default();
     text.extend(made.pictures.iter().map(|name| format!("\n![{name}](<{name}>)\n")));
@@ -190,6 +162,42 @@ pub fn csv(outcome: &Outcome, made: &Made) -> String {
 }
 
 impl Outcome {
+    /// The table for the screen: its header and its rows.
+    pub fn table(&self) -> (Vec<String>, Vec<Vec<String>>) {
+        let (gamma, c) = (self.rows.iter().any(|row| row.gamma.is_some()), self.rows.iter().any(|row| row.c.is_some()));
+        let settings = [gamma.then_some("gamma"), c.then_some("C")];
+        let names = ["set", "method"].into_iter().chain(settings.into_iter().flatten()).chain(["splits"]);
+        let mut header: Vec<String> = names.map(String::from).collect();
+        let percent = self.rows.first().is_none_or(|row| row.percent);
+        let told: Vec<(Quantity, bool)> = self.quantities.iter().map(|&quantity| (quantity, self.printed(quantity))).collect();
+        for (quantity, printed) in &told {
+            header.push(quantity.title(percent).into());
+            header.extend(printed.then(|| "printed".to_string()));
+        }
+        let row = |row: &Row| {
+            let mut fields = vec![row.set.clone(), row.method.clone()];
+            fields.extend([gamma.then(|| setting(row.gamma)), c.then(|| setting(row.c))].into_iter().flatten());
+            fields.push(count(row.splits));
+            for &(quantity, printed) in &told {
+                let (ours, theirs) = row.figure(quantity).map(|figure| compared(&figure, quantity.digits(row.percent))).unwrap_or_default();
+                fields.push(ours);
+                fields.extend(printed.then_some(theirs));
+            }
+            fields
+        };
+        (header, self.rows.iter().map(row).collect())
+    }
+
+    /// What is to be said below the table.
+    pub fn remarks(&self) -> Vec<String> {
+        let figures = self.rows.iter().flat_map(|row| self.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
+        let marked = figures.into_iter().any(|figure| figure.differs);
+        let Tally { printed, below, above } = self.tally;
+        let tally = format!("Of {printed} printed errors ours are below {below} and above {above} by so much.");
+        let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), self.no_variance.clone(), self.note.clone()];
+        all.into_iter().flatten().collect()
+    }
+
     /// True where the paper printed this number somewhere.
     fn printed(&self, quantity: Quantity) -> bool {
         self.rows.iter().filter_map(|row| row.figure(quantity)).any(|figure| figure.printed.is_some())
@@ -211,16 +219,6 @@ fn compared(found: &Figure, digits: usize) -> (String, String) {
     };
     let printed = found.printed.map(|printed| format!("{}{}", setting(Some(printed)), if found.differs { " *" } else { "" }));
     (mean, printed.unwrap_or_default())
-}
-
-/// What is to be said below the table.
-fn remarks(outcome: &Outcome) -> Vec<String> {
-    let figures = outcome.rows.iter().flat_map(|row| outcome.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
-    let marked = figures.into_iter().any(|figure| figure.differs);
-    let Tally { printed, below, above } = outcome.tally;
-    let tally = format!("Of {printed} printed errors ours are below {below} and above {above} by so much.");
-    let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), outcome.no_variance.clone(), outcome.note.clone()];
-    all.into_iter().flatten().collect()
 }
 
 /// How many splits there were.
@@ -302,6 +300,8 @@ mod tests {
     #[test]
     fn fewer_splits_than_asked_for_are_said() {
         assert_eq!(splits(&outcome(5)), "5 splits where there are so many");
-        assert!(text(&outcome(5)).contains("11.00 +- 1.00"));
+        let (header, rows) = outcome(5).table();
+        assert_eq!(header, ["set", "method", "gamma", "splits", "error %", "printed", "vectors", "iterations"]);
+        assert_eq!(rows, [["a,b", "svm", "0.5", "2", "11.00 +- 1.00", "9", "7.0 +- 0.0", "3.0 +- 0.0"]]);
     }
 }
