@@ -22,12 +22,11 @@ use super::{
     Context, Experiment, Outcome, Quantity,
     choose::{Chosen, Place, told},
     description::{Description, Method, Set, Values},
-    flags,
     journal::Journal,
     machines::{Machines, Ready},
     material::Material,
     picture::Drawn,
-    represent,
+    represent, settings,
     sides::wrong_sides,
 };
 
@@ -238,7 +237,7 @@ impl Split<'_> {
         let cell = Cell { objective, iterations, evaluations, status, seconds: trained.seconds, ..cell };
         let Some(compress) = &ready.compress else { return Ok((cell, trained.fit.machine.clone())) };
         let clock = Instant::now();
-        let request = flags::read_compress(compress, self.seed)?;
+        let request = settings::read_compress(compress, self.seed)?;
         let small = request.run(&trained.fit.machine, Some(train), None, watch).map_err(|error| error.to_string())?;
         let seconds = clock.elapsed().as_secs_f64();
         let relative_residual = small.sizes.last().and_then(|(size, _)| size.relative_residual);
@@ -275,7 +274,7 @@ impl Split<'_> {
 impl Description {
     /// True where other methods are parts of this one's machine or are compressed from it.
     fn is_full(&self, method: &Method) -> bool {
-        let flags = |method: &Method| (method.compress.is_some().then(|| method.train.clone()).flatten(), method.of.clone());
-        self.methods.iter().map(flags).any(|(train, of)| train == method.train || of == method.train)
+        let asked = |method: &Method| (method.compress.is_some().then(|| method.train.clone()).flatten(), method.of.clone());
+        self.methods.iter().map(asked).any(|(train, of)| train == method.train || of == method.train)
     }
 }

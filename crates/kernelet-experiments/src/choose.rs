@@ -86,7 +86,7 @@ impl Choose {
         self.methods.iter().chain(self.also.iter().filter(|name| *name != "*")).try_for_each(|name| description.method(name).map(drop))
     }
 
-    /// The first values of all choices that concern a method, to check its flags with.
+    /// The first values of all choices that concern a method, to check its requests with.
     pub fn first(choices: &[Choose], method: &Method) -> Values {
         let these = choices.iter().filter(|choice| choice.concerns(&method.name));
         these.flat_map(|choice| choice.values.iter().map(|(name, values)| (name.clone(), Value::Number(values[0])))).collect()

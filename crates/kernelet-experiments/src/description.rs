@@ -1,13 +1,19 @@
-//! What an experiment is: sets, methods as flags of the program, and what the paper printed. Written in TOML.
+//! What an experiment is: sets, methods as requests of the library, and what the paper printed. Written in TOML.
 //!
-//! The flags have places such as `{gamma}` that are filled for each set: from its `values`, from those that a method runs through (`each`), from
+//! The settings of requests have places such as `{gamma}` that are filled for each set: from its `values`, from those that a method runs through (`each`), from
 //! those that are chosen (`choose`), and from what is counted for each split: `{part}` is so many vectors as the part of those that a full
 //! machine has there, or of the rows.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{choose::Choose, figures::FigureOf, flags, quantity::Quantity, summary::AVERAGE};
+use super::{
+    choose::Choose,
+    figures::FigureOf,
+    quantity::Quantity,
+    settings::{self, Asked},
+    summary::AVERAGE,
+};
 use kernelet::model::images;
 
 /// The most splits of one set.
@@ -82,16 +88,16 @@ pub type Values = BTreeMap<String, Value>;
 pub struct Method {
     /// The name in the table; it may have places for the values that the method runs through, `{size%}` for percent.
     pub name: String,
-    /// Flags of `kernelet train`.
-    pub train: Option<String>,
-    /// Flags of `kernelet compress` for the machine that was trained.
-    pub compress: Option<String>,
-    /// Flags of a basis, or of kernel PCA, that rows are to be described with; the error is their squared distance from what describes them.
-    pub represent: Option<String>,
+    /// The request to train, [`kernelet::request::Train`].
+    pub train: Option<Asked>,
+    /// The request to compress the machine that was trained, [`kernelet::request::Compress`].
+    pub compress: Option<Asked>,
+    /// A basis, or kernel PCA, that rows are to be described with; the error is their squared distance from what describes them.
+    pub represent: Option<Asked>,
     /// `{part}` is this part,
     pub part: Option<f64>,
-    /// of the vectors of the machine with these flags; of the rows where none are given.
-    pub of: Option<String>,
+    /// of the vectors of the machine of this request; of the rows where none is given.
+    pub of: Option<Asked>,
     /// The method runs through all values of these names, and has a row for each.
     #[serde(default)]
     pub each: BTreeMap<String, Vec<Value>>,
@@ -154,7 +160,7 @@ pub struct Set {
     /// What is learned.
     #[serde(default)]
     pub target: Learned,
-    /// What fills the places in the flags; `width` is 1 / gamma.
+    /// What fills the places in the settings; `width` is 1 / gamma.
     #[serde(default)]
     pub values: Values,
     /// What the paper printed.
@@ -243,7 +249,7 @@ impl Description {
         set.check_rows()?;
         for method in &self.methods {
             let chosen = Choose::first(&self.choose, method);
-            flags::check(method, set, &chosen).map_err(|reason| format!("method {}: {reason}", method.name))?;
+            settings::check(method, set, &chosen).map_err(|reason| format!("method {}: {reason}", method.name))?;
             self.check_drawn(method)?;
         }
         Ok(())
@@ -269,11 +275,11 @@ impl Method {
         for run in &mut runs {
             let one = [&run.train, &run.represent].into_iter().flatten().count() == 1;
             if !one {
-                return Err(format!("method {}: flags are needed, either of train or of represent", run.name));
+                return Err(format!("method {}: a request is needed, either train or represent", run.name));
             }
             let sized = run.line.replace("{size%}", "").replace("{size}", "");
-            run.line = flags::filled(&sized, &run.values)?.trim().to_string();
-            run.name = flags::filled(&run.name, &run.values)?;
+            run.line = settings::filled_text(&sized, &run.values)?.trim().to_string();
+            run.name = settings::filled_text(&run.name, &run.values)?;
         }
         Ok(runs)
     }
@@ -299,16 +305,16 @@ mod tests {
     use super::*;
 
     const GOOD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n\
-        [[methods]]\nname = 'svm'\ntrain = '--gamma {gamma} --c 3'\n\
+        [[methods]]\nname = 'svm'\ntrain = { gamma = '{gamma}', c = 3 }\n\
         [[sets]]\nname = 'a'\ngenerator = 'banana'\ntrain = 5\ntest = 5\nvalues = { width = 4 }\nprinted.svm = { error = 1 }\n";
 
     #[test]
     fn a_method_runs_through_all_its_values() {
         let text = GOOD.replace(
-            "name = 'svm'\ntrain = '",
-            "name = '{kind} {size%}'\neach = { kind = ['svc', 'fisher'], size = [0.05, 1] }\ntrain = '--learner {kind} ",
+            "name = 'svm'\ntrain = { ",
+            "name = '{kind} {size%}'\neach = { kind = ['svc', 'fisher'], size = [0.05, 1] }\ntrain = { learner = '{kind}', ",
         );
-        let text = text.replace(" --c 3", "").replace("printed.svm = { error = 1 }\n", "");
+        let text = text.replace(", c = 3", "").replace("printed.svm = { error = 1 }\n", "");
         let description = Description::parse(&text).unwrap();
         let names: Vec<(&str, &str)> = description.methods.iter().map(|method| (method.name.as_str(), method.line.as_str())).collect();
         assert_eq!(names, [("svc 5%", "svc"), ("svc 100%", "svc"), ("fisher 5%", "fisher"), ("fisher 100%", "fisher")]);
@@ -319,15 +325,22 @@ mod tests {
         let cases = [
             ("splits = 2", "splits = 0", "splits is 0, but must be between 1 and 10000"),
             ("splits = 2", "split = 2", "unknown field `split`"),
-            ("--c 3", "--learner ridge", "set a: method svm: ridge learns numbers, but the set has classes"),
-            ("--c 3", "--cost 3", "set a: method svm: "),
-            ("--c 3", "--c {c}", "set a: method svm: there is no value for {c}"),
-            ("--c 3", "--c {c", "set a: method svm: a place is opened with { and not closed"),
-            ("--c 3", "--vectors {part}", "set a: method svm: there is no value for {part}"),
-            ("--c 3'", "--vectors {part}'\npart = 2", "set a: method svm: a part must be above 0 and at most 1"),
-            ("train = '", "draw = { boundary = 'other' }\ntrain = '", "there is no method other"),
-            ("train = '--gamma {gamma} --c 3'", "", "method svm: flags are needed, either of train or of represent"),
-            ("--c 3'", "'\ncompress = '--method nothing --vectors 3'", "set a: method svm: "),
+            ("c = 3", "learner = 'ridge'", "set a: method svm: ridge learns numbers, but the set has classes"),
+            ("c = 3", "cost = 3", "set a: method svm: there is no setting cost"),
+            ("c = 3", "c = '3'", "set a: method svm: c is 3, but must be a finite number"),
+            ("c = 3", "c = nan", "set a: method svm: a setting is not a finite number"),
+            ("c = 3", "c = '{c}'", "set a: method svm: there is no value for {c}"),
+            ("c = 3", "c = '{c'", "set a: method svm: a place is opened with { and not closed"),
+            ("c = 3", "vectors = '{part}'", "set a: method svm: there is no value for {part}"),
+            ("c = 3 }", "vectors = '{part}' }\npart = 2", "set a: method svm: a part must be above 0 and at most 1"),
+            ("train = {", "draw = { boundary = 'other' }\ntrain = {", "there is no method other"),
+            ("train = { gamma = '{gamma}', c = 3 }", "", "method svm: a request is needed, either train or represent"),
+            ("{ gamma = '{gamma}', c = 3 }", "'--c 3'", "invalid type: string"),
+            (
+                "c = 3 }",
+                "c = 3 }\ncompress = { method = 'nothing', vectors = 3 }",
+                "set a: method svm: method is nothing, but must be one of",
+            ),
             ("'banana'", "'apple'", "set a: the generator is \"apple\", but must be one of banana,"),
             ("'banana'", "'sinc'", "set a: the generator sinc makes no classes"),
             ("test = 5\n", "", "set a: a generator needs the number of rows to train and to test on"),

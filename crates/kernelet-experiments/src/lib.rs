@@ -9,7 +9,7 @@
 //! | `catalog` | Which are built in? |
 //! | `context` | What does a run need of its caller? |
 //! | `material` | Where do the rows of each split come from? |
-//! | `flags` | How do flags with places become a learner? |
+//! | `settings` | How do settings with places become requests? |
 //! | `machines` | Which machines does a split have? |
 //! | `choose` | Which values are chosen before, and how? |
 //! | `sides` | How many rows are on the wrong side of each output? |
@@ -30,13 +30,13 @@ mod context;
 pub mod description;
 mod drawing;
 mod figures;
-mod flags;
 mod journal;
 mod machines;
 mod material;
 mod picture;
 mod quantity;
 mod represent;
+mod settings;
 mod sides;
 mod summary;
 mod tables;
@@ -48,6 +48,7 @@ pub use choose::{By, Choose, Chosen};
 pub use context::Context;
 pub use figures::{FigureOf, Kind};
 pub use quantity::Quantity;
+pub use settings::Asked;
 pub use sides::Sides;
 pub use summary::{Figure, Outcome, Row, Tally};
 pub use tables::{Made, csv, markdown};

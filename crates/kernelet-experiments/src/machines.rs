@@ -5,7 +5,7 @@ use kernelet::{data::Dataset, learn::Fit, watch::Watch};
 
 use super::{
     description::{Method, Set, Value, Values},
-    flags,
+    settings::{self, Asked},
 };
 
 /// The machines of one split.
@@ -13,7 +13,7 @@ pub struct Machines<'a> {
     set: &'a Set,
     train: &'a Dataset,
     seed: u64,
-    known: HashMap<(String, Option<Vec<usize>>), Arc<Trained>>,
+    known: HashMap<(Asked, Option<Vec<usize>>), Arc<Trained>>,
 }
 
 /// A machine and the time that it took.
@@ -26,10 +26,10 @@ pub struct Trained {
 
 /// A method with all places filled.
 pub struct Ready {
-    /// Flags of train, or of what describes the rows.
-    pub train: String,
-    /// Flags of compress.
-    pub compress: Option<String>,
+    /// The request to train, or what describes the rows.
+    pub train: Asked,
+    /// The request to compress.
+    pub compress: Option<Asked>,
     /// Vectors of each class, where every class has its own.
     pub parts: Option<Vec<usize>>,
 }
@@ -49,37 +49,38 @@ impl<'a> Machines<'a> {
             let vectors = match &method.of {
                 None => count(self.train.len()),
                 Some(of) => {
-                    let flags = flags::filled(of, &values)?;
-                    let full = self.full(&flags, None, watch)?;
+                    let of = settings::filled(of, &values)?;
+                    let full = self.full(&of, None, watch)?;
                     let machine = &full.fit.machine;
                     let coefficients = machine.expansion.coefficients.to_dense();
                     let own = |k: usize| count(coefficients.iter().filter(|row| row[k] != 0.0).count());
-                    parts = (flags::own_vectors(&flags)? && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
+                    parts = (settings::own_vectors(&of)? && machine.outputs() > 1).then(|| (0..machine.outputs()).map(own).collect());
                     parts.as_ref().map_or(count(machine.vectors()), |parts: &Vec<usize>| parts.iter().sum())
                 }
             };
             values.insert("part".into(), Value::Number(vectors as f64));
         }
-        let train = flags::filled(method.train.as_ref().or(method.represent.as_ref()).map_or("", String::as_str), &values)?;
-        let compress = method.compress.as_ref().map(|flags| flags::filled(flags, &values)).transpose()?;
+        let ready = |asked: &Option<Asked>| asked.as_ref().map(|asked| settings::filled(asked, &values)).transpose();
+        let train = ready(if method.train.is_some() { &method.train } else { &method.represent })?.unwrap_or_default();
+        let compress = ready(&method.compress)?;
         Ok(Ready { train, compress, parts })
     }
 
-    /// The machine of these flags, with so many vectors for each class where that is said, kept for the next who asks.
-    pub fn full(&mut self, flags: &str, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Arc<Trained>, String> {
-        let key = (flags.to_string(), parts.clone());
+    /// The machine of this request, with so many vectors for each class where that is said, kept for the next who asks.
+    pub fn full(&mut self, asked: &Asked, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Arc<Trained>, String> {
+        let key = (asked.clone(), parts.clone());
         if let Some(fit) = self.known.get(&key) {
             return Ok(fit.clone());
         }
-        let fit = Arc::new(self.learn(flags, parts, watch)?);
+        let fit = Arc::new(self.learn(asked, parts, watch)?);
         self.known.insert(key, fit.clone());
         Ok(fit)
     }
 
-    /// The machine of these flags.
-    pub fn learn(&self, flags: &str, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Trained, String> {
+    /// The machine of this request.
+    pub fn learn(&self, asked: &Asked, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Trained, String> {
         let clock = Instant::now();
-        let fit = self.set.learn(flags, parts, self.seed, self.train, watch)?;
+        let fit = self.set.learn(asked, parts, self.seed, self.train, watch)?;
         Ok(Trained { fit, seconds: clock.elapsed().as_secs_f64() })
     }
 }

@@ -2,7 +2,10 @@
 //! kernel PCA, which no span of as many directions is nearer to on its own rows.
 use kernelet::{basis::Frame, data::Dataset, evaluate::reconstruction, request::LearnerName, watch::Watch};
 
-use super::{description::Set, flags};
+use super::{
+    description::Set,
+    settings::{self, Asked},
+};
 
 /// The mean squared distances of training and test rows, and the number of vectors or directions.
 pub struct Described {
@@ -14,12 +17,12 @@ pub struct Described {
     pub vectors: usize,
 }
 
-/// Describes rows as flags say: `--learner pca --components M`, or `--method NAME --vectors M` for a basis.
-pub fn described(set: &Set, flags: &str, seed: u64, train: &Dataset, test: &Dataset, watch: &Watch) -> Result<Described, String> {
+/// Describes rows as a request says: the learner `pca` with `components`, or a method with `vectors` for a basis.
+pub fn described(set: &Set, asked: &Asked, seed: u64, train: &Dataset, test: &Dataset, watch: &Watch) -> Result<Described, String> {
     let words = |error: kernelet::Error| error.to_string();
-    let read = flags::read(flags, seed)?;
+    let read = settings::read(asked, seed)?;
     if read.learner() == LearnerName::Pca {
-        let machine = set.learn(flags, None, seed, train, watch)?.machine;
+        let machine = set.learn(asked, None, seed, train, watch)?.machine;
         let distance = |data: &Dataset| reconstruction(&machine, &data.points).map(|found| found.residual).map_err(words);
         return Ok(Described { train: distance(train)?, test: distance(test)?, vectors: machine.outputs() });
     }

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     const TEXT: &str = "title = 'Title'\npaper = 'Paper'\nnote = 'Note.'\nsplits = 2\ncolumns = ['iterations']\n\
-        [[methods]]\nname = 'svm'\ntrain = '--gamma {gamma}'\n\
+        [[methods]]\nname = 'svm'\ntrain = { gamma = '{gamma}' }\n\
         [[sets]]\nname = 'a,b'\ngenerator = 'banana'\ntrain = 40\ntest = 50\nvalues = { gamma = 0.5 }\nprinted.svm = { error = 9 }\n";
 
     fn outcome(splits: usize) -> Outcome {
