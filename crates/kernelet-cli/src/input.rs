@@ -7,13 +7,12 @@ use kernelet::{
         smooth,
     },
     machine::{Decision, Machine},
-    model::{self, Kind},
+    model::{self, Kind, images},
 };
 
 use crate::{
     failure::{Failure, Result},
     layout::counted,
-    pictures,
     session::Session,
 };
 
@@ -31,7 +30,7 @@ pub struct Input {
     #[arg(long, value_name = "PIXELS", requires = "shape", allow_negative_numbers = true)]
     pub smooth: Option<f64>,
     /// Width and height of the images, such as 16x16 (with --smooth).
-    #[arg(long, value_name = "WxH", value_parser = pictures::size, requires = "smooth")]
+    #[arg(long, value_name = "WxH", value_parser = images::size, requires = "smooth")]
     pub shape: Option<(usize, usize)>,
 }
 

@@ -1,14 +1,12 @@
 //! The program `kernelet`.
 mod arguments;
 mod commands;
-mod experiment;
 mod failure;
 mod files;
 mod flags;
 mod input;
 mod layout;
 mod losses;
-mod pictures;
 mod progress;
 mod report;
 mod session;

@@ -60,6 +60,7 @@
 //!
 //! | module | question |
 //! |---|---|
+//! | [`text`] | How are numbers and text formatted for people? |
 //! | [`watch`] | How does a caller see progress and cancel? |
 //! | [`linalg`] | The only place that uses the linear-algebra crate: matrices, products, factors. |
 //! | [`data`] | How is data read? |
@@ -87,6 +88,7 @@ pub mod model;
 mod named;
 pub mod prelude;
 pub mod request;
+pub mod text;
 pub mod watch;
 
 pub use error::{Error, Result, spelled};

@@ -5,7 +5,7 @@ use clap::Args;
 use kernelet::{
     data::{Label, Scale},
     machine::{Machine, Metadata},
-    model::{Kind, native, write_atomically},
+    model::{Kind, images, native, write_atomically},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,7 +14,6 @@ use crate::{
     failure::Result,
     files, input,
     layout::{count, counted, figure, lines, list, percent},
-    pictures,
     session::{Answer, Session},
 };
 
@@ -25,7 +24,7 @@ pub struct Inspect {
     /// The model: native or LIBSVM text.
     pub model: String,
     /// Draw the vectors as images of WxH pixels, each with its largest coefficient, to the PNG file of --output.
-    #[arg(long, value_name = "WxH", value_parser = pictures::size, requires = "output")]
+    #[arg(long, value_name = "WxH", value_parser = images::size, requires = "output")]
     pub images: Option<(usize, usize)>,
     /// Where the images are written.
     #[arg(short, long, value_name = "FILE.png", requires = "images")]
@@ -46,7 +45,7 @@ impl Inspect {
         }
         let (machine, kind) = input::model(&self.model)?;
         if let (Some(size), Some(output)) = (self.images, &self.output) {
-            let picture = pictures::draw(&machine, size)?;
+            let picture = images::draw(&machine, size)?;
             write_atomically(output, |writer| writer.write_all(&picture))?;
         }
         session.answer(&Inspected::new(machine, kind)?)

@@ -7,6 +7,7 @@ pub mod export;
 mod inspect;
 mod predict;
 pub mod report;
+#[cfg(feature = "reproduce")]
 mod reproduce;
 mod train;
 mod trained;
@@ -35,6 +36,7 @@ pub enum Command {
     /// Show how small a machine can be: one HTML page with error, size and speed for every number of vectors.
     Report(report::Report),
     /// Make the tables of papers again: data sets x splits x methods.
+    #[cfg(feature = "reproduce")]
     Reproduce(reproduce::Reproduce),
     /// Print a script that completes commands and flags in a shell.
     Completions(completions::Completions),
@@ -52,6 +54,7 @@ impl Command {
             Command::Inspect(command) => command.run(session),
             Command::Export(command) => command.run(session),
             Command::Report(command) => command.run(session),
+            #[cfg(feature = "reproduce")]
             Command::Reproduce(command) => command.run(session),
             Command::Completions(command) => command.run(session),
         }

@@ -5,7 +5,11 @@ use std::{
 };
 
 use clap::Args;
-use kernelet::{data::Dataset, machine::Machine, model::write_atomically};
+use kernelet::{
+    data::Dataset,
+    machine::Machine,
+    model::{images, write_atomically},
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -14,7 +18,6 @@ use crate::{
     files,
     input::{self, Input},
     layout::{count, lines, seconds},
-    pictures,
     report::{
         checksum,
         curves::{self, Choice, Curve, Material},
@@ -76,7 +79,7 @@ Examples:
   kernelet report digits.model                     the residual alone: nothing else is known without rows";
 
 fn images(text: &str) -> std::result::Result<Images, String> {
-    if text == "none" { Ok(Images::None) } else { pictures::size(text).map(Images::Size) }
+    if text == "none" { Ok(Images::None) } else { images::size(text).map(Images::Size) }
 }
 
 impl Report {

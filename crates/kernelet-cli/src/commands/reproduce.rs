@@ -7,14 +7,13 @@ use std::{
 
 use clap::Args;
 use kernelet::{Error, model::write_atomically};
+use kernelet_experiments::{self as experiments, Context, Experiment, Made, Outcome};
 use serde::Serialize;
 
 use crate::{
-    experiment::{self, Experiment, Made, Outcome, Way},
     failure::{Failure, Result},
     files,
-    layout::{counted, lines, seconds},
-    report::checksum,
+    layout::{counted, lines, seconds, table},
     session::{Answer, Session},
 };
 
@@ -51,7 +50,7 @@ impl Reproduce {
     /// Lists the experiments, or runs what was chosen.
     pub fn run(self, session: &Session) -> Result<()> {
         if self.name == "list" {
-            return session.answer(&Listed::new(experiment::built_in()?));
+            return session.answer(&Listed::new(experiments::built_in()?));
         }
         let (chosen, mut skipped) = self.choose()?;
         if let Some(directory) = &self.output {
@@ -98,8 +97,17 @@ impl Reproduce {
 
     fn run_one(&self, experiment: &Experiment, files: &mut Vec<String>, session: &Session) -> Result<Outcome> {
         let clock = Instant::now();
-        let way = Way { directory: self.directory(), output: self.output.as_deref(), splits: self.splits.map(usize::from) };
-        let outcome = experiment::run(experiment, &way, session)?;
+        let context = Context {
+            data_dir: self.directory(),
+            output: self.output.as_deref(),
+            splits: self.splits.map(usize::from),
+            seed: session.seed,
+            watch: session.watch(),
+            note: &|text| session.note(text),
+            detail: &|text| session.detail(text),
+        };
+        let outcome = experiments::run(experiment, &context)?;
+        drop(context);
         let Some(directory) = &self.output else { return Ok(outcome) };
         let mut write = |name: &str, text: &str| -> Result<()> {
             let path = directory.join(name);
@@ -111,8 +119,8 @@ impl Reproduce {
         let pictures = charts.iter().map(|(name, _)| name.clone()).chain(experiment.pictures()).collect();
         let made = Made { pictures, ..self.made(experiment, clock.elapsed().as_secs_f64()) };
         let [page, cells] = names(experiment);
-        write(&page, &experiment::markdown(&outcome, &made))?;
-        write(&cells, &experiment::csv(&outcome, &made))?;
+        write(&page, &experiments::markdown(&outcome, &made))?;
+        write(&cells, &experiments::csv(&outcome, &made))?;
         charts.iter().try_for_each(|(name, svg)| write(name, svg))?;
         files.extend(experiment.pictures().iter().map(|name| directory.join(name).display().to_string()));
         Ok(outcome)
@@ -129,11 +137,10 @@ impl Reproduce {
 
     /// How an outcome was made. The directories of this machine are nobody's business.
     fn made(&self, experiment: &Experiment, seconds: f64) -> Made {
-        let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let data = experiment.files(self.directory()).into_iter().filter_map(|path| Some((name(&path), checksum::of_file(&path)?)));
+        let data = experiment.checksums(self.directory());
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let machine = format!("{}, {}", counted(cores, "core"), counted(rayon::current_num_threads(), "thread"));
-        Made { command: command(), version: env!("CARGO_PKG_VERSION"), data: data.collect(), machine, seconds, pictures: vec![] }
+        Made { command: command(), version: env!("CARGO_PKG_VERSION"), data, machine, seconds, pictures: vec![] }
     }
 
     /// The experiments to run. Of all, those that lack data are skipped; a single one that lacks data is an error.
@@ -146,14 +153,14 @@ impl Reproduce {
             fs::create_dir_all(directory).map_err(|source| Error::io(directory, source))?;
         }
         if self.name != "all" {
-            let experiment = experiment::named(&self.name)?;
+            let experiment = experiments::named(&self.name)?.ok_or_else(|| unknown(&self.name))?;
             return match self.lacks(&experiment) {
                 None => Ok((vec![experiment], vec![])),
                 Some(reason) => Err(self.refused(reason).hint(still_runs("with what there is", |other| self.lacks(other).is_none())?)),
             };
         }
         let (mut chosen, mut skipped) = (vec![], vec![]);
-        for experiment in experiment::built_in()? {
+        for experiment in experiments::built_in()? {
             match self.lacks(&experiment) {
                 None => chosen.push(experiment),
                 Some(reason) => skipped.push(Skipped { name: experiment.name, reason }),
@@ -191,9 +198,22 @@ fn names(experiment: &Experiment) -> [String; 2] {
     ["md", "csv"].map(|extension| format!("{}.{extension}", experiment.name))
 }
 
+/// There is no such experiment.
+fn unknown(name: &str) -> Failure {
+    let hint = format!("there are {}; list shows them, all runs them, and FILE.toml runs your own", experiments::names().join(", "));
+    Failure::usage(format!("there is no experiment {name:?}")).hint(hint)
+}
+
+/// The table of an outcome, with what is to be said of it.
+fn text(outcome: &Outcome) -> String {
+    let (header, rows) = outcome.table();
+    let below: String = outcome.remarks().iter().map(|remark| format!("\n{remark}\n")).collect();
+    format!("{}: {}\n{}\n\n{}{below}\n", outcome.name, outcome.title, outcome.paper, table(&header, &rows))
+}
+
 /// A hint that names the built-in experiments that can run.
 fn still_runs(when: &str, runs: impl Fn(&Experiment) -> bool) -> Result<String> {
-    let names: Vec<String> = experiment::built_in()?.into_iter().filter(|experiment| runs(experiment)).map(|it| it.name).collect();
+    let names: Vec<String> = experiments::built_in()?.into_iter().filter(|experiment| runs(experiment)).map(|it| it.name).collect();
     Ok(format!("{when} still run: {}", if names.is_empty() { "none".into() } else { names.join(", ") }))
 }
 
@@ -265,7 +285,7 @@ struct Reproduced {
 
 impl Answer for Reproduced {
     fn text(&self) -> String {
-        let mut text: String = self.experiments.iter().map(|outcome| experiment::text(outcome) + "\n").collect();
+        let mut text: String = self.experiments.iter().map(text).collect();
         text.extend(self.skipped.iter().map(|skipped| format!("not run: {}: {}\n", skipped.name, skipped.reason)));
         if !self.files.is_empty() {
             text += &format!("written: {}\n", self.files.join(", "));

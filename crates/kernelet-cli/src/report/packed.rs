@@ -1,25 +1,11 @@
-//! Numbers as short text: base64, steps of a range, greys, run lengths.
-
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/// Bytes as base64, with padding.
-pub fn base64(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let word = three.iter().enumerate().fold(0u32, |word, (i, &byte)| word | u32::from(byte) << (16 - 8 * i));
-        for digit in 0..4 {
-            let place = (word >> (18 - 6 * digit)) as usize & 63;
-            text.push(if digit <= three.len() { DIGITS[place] as char } else { '=' });
-        }
-    }
-    text
-}
+//! Numbers as short text: steps of a range in base64, greys, run lengths.
+use base64::{Engine, prelude::BASE64_STANDARD};
 
 /// Numbers as whole steps from 0 to 65534 of a range, two bytes each, the low one first; 65535 is a number that is not finite.
 pub fn steps(values: impl Iterator<Item = f64>, [low, high]: [f64; 2]) -> String {
     let width = if high > low { high - low } else { 1.0 };
     let step = |value: f64| if value.is_finite() { (65534.0 * ((value - low) / width).clamp(0.0, 1.0)).round() as u16 } else { u16::MAX };
-    base64(&values.flat_map(|value| step(value).to_le_bytes()).collect::<Vec<u8>>())
+    BASE64_STANDARD.encode(values.flat_map(|value| step(value).to_le_bytes()).collect::<Vec<u8>>())
 }
 
 /// Greys of 4 bits, two a byte, from numbers in a range.
@@ -56,16 +42,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn base64_is_that_of_the_standard() {
-        let cases = [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")];
-        for (bytes, text) in cases {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
-    }
-
-    #[test]
     fn steps_and_greys_span_their_range_and_survive_nonsense() {
-        assert_eq!(steps([0.0, 2.0, f64::NAN].into_iter(), [0.0, 2.0]), base64(&[0, 0, 254, 255, 255, 255]));
+        assert_eq!(steps([0.0, 2.0, f64::NAN].into_iter(), [0.0, 2.0]), "AAD+////");
         assert_eq!(greys(&[0.0, 1.0, 0.5], [0.0, 1.0]), [0x0f, 0x80]);
         assert_eq!(greys(&[1.0, f64::NAN], [1.0, 1.0]), [0]);
     }

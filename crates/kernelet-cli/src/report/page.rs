@@ -1,4 +1,6 @@
 //! The page: a template, a style, a script, and the figures as JSON, in one text without any reference to the outside.
+use kernelet::text::escape;
+
 use crate::{
     failure::{Failure, Result},
     layout::{count, figure, percent},
@@ -39,22 +41,6 @@ pub fn page(figures: &Figures) -> Result<String> {
 /// Whether this is such a page: what stands before the title is the same in all of them.
 pub fn is_page(bytes: &[u8]) -> bool {
     TEMPLATE.split("<!--").next().is_some_and(|head| bytes.starts_with(head.as_bytes()))
-}
-
-/// Text in HTML.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => escaped += "&amp;",
-            '<' => escaped += "&lt;",
-            '>' => escaped += "&gt;",
-            '"' => escaped += "&quot;",
-            '\'' => escaped += "&#39;",
-            _ => escaped.push(character),
-        }
-    }
-    escaped
 }
 
 /// JSON that no reader of HTML takes for anything but text, and that is the same JSON.

@@ -7,7 +7,7 @@ use crate::program::{Folder, run};
 
 const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n";
 const SET: &str = "[[sets]]\nname = 'banana'\ngenerator = 'banana'\ntrain = 60\ntest = 100\nvalues = { gamma = 1, c = 10 }\n";
-const SVM: &str = "[[methods]]\nname = 'svm'\ntrain = '--gamma {gamma} --c {c}'\n";
+const SVM: &str = "[[methods]]\nname = 'svm'\ntrain = { gamma = '{gamma}', c = '{c}' }\n";
 
 fn rows(text: &str) -> Vec<Value> {
     let folder = Folder::new();
@@ -23,9 +23,9 @@ fn mean(rows: &[Value], method: &str, key: &str) -> f64 {
 fn methods_have_parts_of_a_machine_and_are_compressed() {
     let text = format!(
         "{HEAD}columns = ['train_error', 'residual', 'rows']\n{SVM}\
-         [[methods]]\nname = 'part'\ntrain = '--gamma {{gamma}} --c {{c}} --method random --vectors {{part}}'\npart = 0.5\nof = '--gamma {{gamma}} --c {{c}}'\n\
-         [[methods]]\nname = 'rows'\ntrain = '--gamma {{gamma}} --c {{c}} --method random --vectors {{part}}'\npart = 0.1\n\
-         [[methods]]\nname = 'pursuit {{size%}}'\ntrain = '--gamma {{gamma}} --c {{c}}'\ncompress = '--method pursuit --fraction {{size}}'\neach = {{ size = [0.2, 1] }}\n{SET}"
+         [[methods]]\nname = 'part'\ntrain = {{ gamma = '{{gamma}}', c = '{{c}}', method = 'random', vectors = '{{part}}' }}\npart = 0.5\nof = {{ gamma = '{{gamma}}', c = '{{c}}' }}\n\
+         [[methods]]\nname = 'rows'\ntrain = {{ gamma = '{{gamma}}', c = '{{c}}', method = 'random', vectors = '{{part}}' }}\npart = 0.1\n\
+         [[methods]]\nname = 'pursuit {{size%}}'\ntrain = {{ gamma = '{{gamma}}', c = '{{c}}' }}\ncompress = {{ method = 'pursuit', fraction = '{{size}}' }}\neach = {{ size = [0.2, 1] }}\n{SET}"
     );
     let rows = rows(&text);
     let vectors = |method: &str| mean(&rows, method, "vectors");
@@ -42,8 +42,8 @@ fn values_are_chosen_by_test_rows_or_by_folds_and_told() {
     for by in ["test", "folds"] {
         let text = format!(
             "{HEAD}[[choose]]\nvalues = {{ times = [1e-6, 1] }}\nmethods = ['svm']\nalso = ['*']\nby = '{by}'\nsplits = 2\n\
-             [[methods]]\nname = 'svm'\ntrain = '--gamma {{gamma}} --c {{c*times}}'\n\
-             [[methods]]\nname = 'other'\ntrain = '--gamma {{gamma}} --c {{c*times}}'\n{SET}"
+             [[methods]]\nname = 'svm'\ntrain = {{ gamma = '{{gamma}}', c = '{{c*times}}' }}\n\
+             [[methods]]\nname = 'other'\ntrain = {{ gamma = '{{gamma}}', c = '{{c*times}}' }}\n{SET}"
         );
         let folder = Folder::new();
         let json = run(&["reproduce", &folder.file("e.toml", &text), "--json"]).json();
@@ -58,7 +58,7 @@ fn values_are_chosen_by_test_rows_or_by_folds_and_told() {
 #[test]
 fn an_analysis_of_variance_finds_what_matters() {
     let text = format!(
-        "{HEAD}variance = ['gamma', 'tolerance']\n[[methods]]\nname = '{{gamma}} {{tolerance}}'\ntrain = '--gamma {{gamma}} --c 10 --tolerance {{tolerance}}'\n\
+        "{HEAD}variance = ['gamma', 'tolerance']\n[[methods]]\nname = '{{gamma}} {{tolerance}}'\ntrain = {{ gamma = '{{gamma}}', c = 10, tolerance = '{{tolerance}}' }}\n\
          each = {{ gamma = [1, 1e6], tolerance = [1e-3, 1e-4] }}\n[[sets]]\nname = 'a'\ngenerator = 'banana'\ntrain = 60\ntest = 100\n\
          [[sets]]\nname = 'b'\ngenerator = 'banana'\ntrain = 80\ntest = 100\n"
     );
@@ -74,7 +74,7 @@ fn an_analysis_of_variance_finds_what_matters() {
 fn pictures_are_drawn_and_named_on_the_page() {
     let text = format!(
         "{HEAD}[[figures]]\nname = 'error'\nlevels = ['svm']\n[[figures]]\nname = 'spread'\nkind = 'boxes'\nover_sets = true\n{SVM}\
-         [[methods]]\nname = 'basis {{size}}'\ntrain = '--gamma {{gamma}} --c {{c}} --method greedy-basis --vectors {{size}}'\neach = {{ size = [3, 9] }}\n\
+         [[methods]]\nname = 'basis {{size}}'\ntrain = {{ gamma = '{{gamma}}', c = '{{c}}', method = 'greedy-basis', vectors = '{{size}}' }}\neach = {{ size = [3, 9] }}\n\
          draw = {{ boundary = 'svm' }}\n{SET}"
     );
     let folder = Folder::new();
@@ -123,18 +123,18 @@ fn choices_follow_one_another_and_a_median_is_that_of_values() {
     let both = format!(
         "{HEAD}[[choose]]\nvalues = {{ a = [1, 0.25] }}\nmethods = ['svm']\nby = 'test'\nsplits = 1\n\
          [[choose]]\nvalues = {{ b = [10] }}\nmethods = ['svm']\nby = 'test'\nsplits = 1\n\
-         [[methods]]\nname = 'svm'\ntrain = '--gamma {{a}} --c {{b}}'\n{SET}"
+         [[methods]]\nname = 'svm'\ntrain = {{ gamma = '{{a}}', c = '{{b}}' }}\n{SET}"
     );
     let folder = Folder::new();
     // The second choice has no b for the first one, so that the order matters.
     run(&["reproduce", &folder.file("e.toml", &both)]).failed(1, "there is no value for {b}");
-    let both = both.replace("--gamma {a} --c {b}", "--gamma {a} --c 10").replace("values = { b = [10] }", "values = { b = [0.5] }");
+    let both = both.replace("c = '{b}'", "c = 10").replace("values = { b = [10] }", "values = { b = [0.5] }");
     let json = run(&["reproduce", &folder.file("e.toml", both), "--json"]).json();
     assert_eq!(json["experiments"][0]["chosen"]["banana"]["svm"]["b"], 0.5);
     let chosen = |values: &str| {
         let text = format!(
             "{HEAD}[[choose]]\nvalues = {{ a = {values} }}\nmethods = ['svm']\nby = 'test'\nsplits = 5\nmedian = true\n\
-             [[methods]]\nname = 'svm'\ntrain = '--gamma {{a}} --c 10'\n{SET}"
+             [[methods]]\nname = 'svm'\ntrain = {{ gamma = '{{a}}', c = 10 }}\n{SET}"
         );
         let json = run(&["reproduce", &folder.file("m.toml", text), "--json"]).json();
         json["experiments"][0]["chosen"]["banana"]["svm"]["a"].as_f64().unwrap()
@@ -144,8 +144,9 @@ fn choices_follow_one_another_and_a_median_is_that_of_values() {
 
 #[test]
 fn an_analysis_that_cannot_be_made_does_not_take_the_table_with_it() {
-    let text =
-        format!("{HEAD}variance = ['c']\n[[methods]]\nname = '{{c}}'\ntrain = '--gamma 1 --c {{c}}'\neach = {{ c = [1, 10] }}\n{SET}");
+    let text = format!(
+        "{HEAD}variance = ['c']\n[[methods]]\nname = '{{c}}'\ntrain = {{ gamma = 1, c = '{{c}}' }}\neach = {{ c = [1, 10] }}\n{SET}"
+    );
     let folder = Folder::new();
     let ran = run(&["reproduce", &folder.file("e.toml", text)]).succeeded();
     assert!(ran.out.contains("There is no analysis of variance: ") && ran.out.contains("banana"), "{}", ran.out);
@@ -169,8 +170,8 @@ fn averages_are_those_of_the_sets_and_counted_only_where_sets_are_not_printed() 
 #[test]
 fn rows_are_described_by_a_basis_or_by_components() {
     let text = format!(
-        "{HEAD}columns = ['train_error']\n[[methods]]\nname = 'pca {{size}}'\nrepresent = '--learner pca --kernel linear --components {{size}}'\neach = {{ size = [1, 5] }}\n\
-         [[methods]]\nname = 'greedy {{size}}'\nrepresent = '--kernel linear --method greedy-basis --vectors {{size}}'\neach = {{ size = [1, 5] }}\n\
+        "{HEAD}columns = ['train_error']\n[[methods]]\nname = 'pca {{size}}'\nrepresent = {{ learner = 'pca', kernel = 'linear', components = '{{size}}' }}\neach = {{ size = [1, 5] }}\n\
+         [[methods]]\nname = 'greedy {{size}}'\nrepresent = {{ kernel = 'linear', method = 'greedy-basis', vectors = '{{size}}' }}\neach = {{ size = [1, 5] }}\n\
          [[sets]]\nname = 'noise'\ngenerator = 'clouds'\ntrain = 40\ntest = 30\n"
     );
     let rows = rows(&text);
@@ -188,13 +189,13 @@ fn what_cannot_be_drawn_or_chosen_is_refused_before_the_work() {
         (format!("{HEAD}{SVM}draw = {{ images = 'large' }}\n{SET}"), "method svm: images must be WIDTHxHEIGHT"),
         (
             format!(
-                "{HEAD}{SVM}compress = '--method pursuit --vectors 3'\n[[methods]]\nname = 'b'\ntrain = '--gamma 1'\ndraw = {{ boundary = 'svm' }}\n{SET}"
+                "{HEAD}{SVM}compress = {{ method = 'pursuit', vectors = 3 }}\n[[methods]]\nname = 'b'\ntrain = {{ gamma = 1 }}\ndraw = {{ boundary = 'svm' }}\n{SET}"
             ),
             "the boundary beside it must be that of a full machine",
         ),
         (
             format!(
-                "{HEAD}[[choose]]\nvalues = {{ a = [1] }}\nmethods = ['svm']\nby = 'test'\nsplits = 1\n{SVM}compress = '--method pursuit --vectors 3'\n{SET}"
+                "{HEAD}[[choose]]\nvalues = {{ a = [1] }}\nmethods = ['svm']\nby = 'test'\nsplits = 1\n{SVM}compress = {{ method = 'pursuit', vectors = 3 }}\n{SET}"
             ),
             "svm is compressed",
         ),
@@ -226,13 +227,14 @@ fn a_picture_that_is_gone_is_drawn_again_and_a_foreign_journal_is_left_alone() {
 #[test]
 fn parts_of_each_class_stay_what_they_are_whoever_else_is_there() {
     let set = "[[sets]]\nname = 'waves'\ngenerator = 'waveform3'\ntrain = 90\ntest = 200\nvalues = { gamma = 0.05, c = 10 }\n";
-    let flags = "--gamma {gamma} --c {c} --multiclass one-vs-rest --vectors {part} --iterations 5";
-    let part = |name: &str, more: &str, of: &str| {
-        format!("[[methods]]\nname = '{name}'\ntrain = '{flags}'\n{more}part = 0.27\nof = '--gamma {{gamma}} --c {{c}} {of}'\n")
+    let train = "{ gamma = '{gamma}', c = '{c}', multiclass = 'one-vs-rest', vectors = '{part}', iterations = 5 }";
+    let part = |name: &str, more: &str, c: &str| {
+        let of = format!("{{ gamma = '{{gamma}}', c = {c}, multiclass = 'one-vs-rest' }}");
+        format!("[[methods]]\nname = '{name}'\ntrain = {train}\n{more}part = 0.27\nof = {of}\n")
     };
-    let alone = part("a", "", "--multiclass one-vs-rest");
-    let other = part("b", "compress = '--method pursuit --vectors 4'\n", "--multiclass one-vs-rest");
-    let same = part("a", "", "--multiclass=one-vs-rest");
+    let alone = part("a", "", "'{c}'");
+    let other = part("b", "compress = { method = 'pursuit', vectors = 4 }\n", "'{c}'");
+    let same = part("a", "", "10");
     let [alone, beside, same] = [alone.clone(), alone + &other, same].map(|methods| rows(&format!("{HEAD}{methods}{set}")));
     for key in ["error_percent", "vectors"] {
         assert_eq!(mean(&alone, "a", key), mean(&beside, "a", key));
@@ -242,16 +244,13 @@ fn parts_of_each_class_stay_what_they_are_whoever_else_is_there() {
 }
 
 #[test]
-fn classes_become_numbers_for_regression_and_wrong_flags_are_one_sentence() {
-    let ridge = "[[methods]]\nname = 'ridge'\ntrain = '--learner ridge --gamma {gamma} --lambda 0.1'\n";
+fn classes_become_numbers_for_regression_and_a_wrong_setting_is_one_sentence() {
+    let ridge = "[[methods]]\nname = 'ridge'\ntrain = { learner = 'ridge', gamma = '{gamma}', lambda = 0.1 }\n";
     let text = format!("{HEAD}{ridge}{SET}target = 'indicators'\n");
     // Two numbers of -1 and 1 for each row: all zeros would be wrong by 1.
     let mse = mean(&rows(&text), "ridge", "mse");
     assert!((0.05..0.7).contains(&mse), "{mse}");
     let folder = Folder::new();
-    let bad = folder.file("e.toml", text.replace("--lambda", "--lamda"));
-    let said = run(&["reproduce", &bad])
-        .failed(1, "method ridge: unexpected argument '--lamda' found tip: a similar argument exists: '--lambda'")
-        .err;
-    assert!(!said.contains("Usage"), "{said}");
+    let bad = folder.file("e.toml", text.replace("lambda", "lamda"));
+    run(&["reproduce", &bad]).failed(1, "method ridge: there is no setting lamda; did you mean lambda?");
 }

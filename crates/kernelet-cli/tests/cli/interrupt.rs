@@ -134,7 +134,7 @@ fn a_search_has_nothing_to_keep() {
 #[test]
 fn an_experiment_that_is_not_done_goes_on_with_the_same_command() {
     let folder = Folder::new();
-    let text = "title = 't'\npaper = 'p'\nsplits = 10000\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.01 --c 1e3'\n\
+    let text = "title = 't'\npaper = 'p'\nsplits = 10000\n[[methods]]\nname = 'svm'\ntrain = { gamma = 0.01, c = 1e3 }\n\
         [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 300\ntest = 10\n";
     let (file, results) = (folder.file("hard.toml", text), folder.path("results"));
     let (code, out, err) = interrupted_after("hard: 10,000 cells", &["reproduce", &file, "-o", &results]);

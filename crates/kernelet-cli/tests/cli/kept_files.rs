@@ -96,7 +96,7 @@ fn the_demo_keeps_files_of_others() {
 fn an_experiment_keeps_its_data() {
     let folder = Folder::new();
     fs::create_dir(folder.path("hard.csv")).unwrap();
-    let text = "title = 't'\npaper = 'p'\nsplits = 1\n[[methods]]\nname = 'svm'\ntrain = '--gamma 0.1'\n\
+    let text = "title = 't'\npaper = 'p'\nsplits = 1\n[[methods]]\nname = 'svm'\ntrain = { gamma = 0.1 }\n\
         [[sets]]\nname = 'noisy'\ngenerator = 'noisy'\ntrain = 30\ntest = 10\n";
     let file = folder.file("hard.toml", text);
     fs::hard_link(&file, folder.path("hard.md")).unwrap();

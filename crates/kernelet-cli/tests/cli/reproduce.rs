@@ -16,7 +16,7 @@ seed = 7
 
 [[methods]]
 name = 'svm'
-train = '--gamma {gamma} --c {c}'
+train = { gamma = '{gamma}', c = '{c}' }
 
 [[sets]]
 name = 'banana'

@@ -8,7 +8,7 @@ use crate::{
     program::{Folder, Ran, run},
 };
 
-const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'svm'\ntrain = '--gamma {gamma} --c {c}'\n";
+const HEAD: &str = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'svm'\ntrain = { gamma = '{gamma}', c = '{c}' }\n";
 
 /// Points on two rings: x, y, and the label.
 fn rings(n: usize) -> (Vec<f64>, Vec<i32>) {
@@ -180,8 +180,8 @@ fn numbers_are_learned_with_a_squared_error() {
     let folder = Folder::new();
     fs::create_dir_all(folder.path("data/s")).unwrap();
     fs::write(folder.path("data/s/s.npz"), npz(&[Array::table("X", &points, 2), Array::table("y", &targets, 1)])).unwrap();
-    let text = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'ridge'\ntrain = '--learner ridge --gamma 0.1 --lambda 1e-6'\n\
-        [[methods]]\nname = 'small'\ntrain = '--learner ridge --gamma 0.1 --lambda 1e-6'\ncompress = '--method pursuit --vectors 5'\n\
+    let text = "title = 't'\npaper = 'p'\nsplits = 2\n[[methods]]\nname = 'ridge'\ntrain = { learner = 'ridge', gamma = 0.1, lambda = 1e-6 }\n\
+        [[methods]]\nname = 'small'\ntrain = { learner = 'ridge', gamma = 0.1, lambda = 1e-6 }\ncompress = { method = 'pursuit', vectors = 5 }\n\
         [[sets]]\nname = 's'\ntrain = 40\ntarget = 'standardised'\n";
     let ran = run(&["reproduce", &folder.file("e.toml", text), "--data-dir", &folder.path("data"), "--json"]);
     let json = ran.json();

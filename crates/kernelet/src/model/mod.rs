@@ -1,5 +1,5 @@
-//! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source
-//! and ONNX graphs.
+//! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source,
+//! ONNX graphs and images of the vectors.
 //!
 //! [`load`] recognises the format by content, whatever the file is called; [`save`] writes the native one, which loses nothing.
 //!
@@ -26,6 +26,7 @@
 mod arrays;
 pub mod c;
 mod file;
+pub mod images;
 pub mod json;
 pub mod libsvm;
 pub mod native;
