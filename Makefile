@@ -22,7 +22,9 @@ test-browser: ## the page of `kernelet report` in chromium, where that is instal
 PROFILE ?= release
 wheel: target/python-venv/made ## the Python wheel, in target/wheels
 	rm -f target/wheels/kernelet-*.whl
-	cd python && ../target/python-venv/bin/python -c "import build_backend; build_backend.put_program('$(PROFILE)')"
+	PYO3_NO_PYTHON=1 cargo build --workspace --bin kernelet --profile $(PROFILE) --quiet
+	mkdir -p python/kernelet.data/scripts
+	cp target/$(if $(filter dev,$(PROFILE)),debug,$(PROFILE))/kernelet python/kernelet.data/scripts/
 	cd python && CARGO_TARGET_DIR=$(CURDIR)/target ../target/python-venv/bin/maturin build --profile $(PROFILE) --quiet --out ../target/wheels
 	@du -h target/wheels/kernelet-*.whl
 

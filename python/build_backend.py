@@ -12,12 +12,12 @@ HERE = pathlib.Path(__file__).resolve().parent
 NAME = "kernelet.exe" if os.name == "nt" else "kernelet"
 
 
-def put_program(profile: str = "release") -> None:
+def put_program() -> None:
     """Compiles the program and puts it where maturin takes scripts from; a source distribution has none."""
     manifest = HERE.parent / "crates" / "kernelet-cli" / "Cargo.toml"
     if not manifest.exists():
         return
-    command = ["cargo", "build", "--quiet", "--profile", profile, "--manifest-path", str(manifest), "--message-format", "json"]
+    command = ["cargo", "build", "--quiet", "--release", "--manifest-path", str(manifest), "--message-format", "json"]
     built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     (path,) = [line.split('"executable":"')[1].split('"')[0] for line in built.splitlines() if '"executable":"' in line and '"name":"kernelet"' in line]
     scripts = HERE / "kernelet.data" / "scripts"

@@ -50,7 +50,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         (&["--learner", "ridge", "--c", "1"], "--c is not used by ridge, only by svc"),
         (&["--learner", "ridge", "--kernel", "sigmoid"], "ridge does not work with the sigmoid kernel"),
         (&["--cache", "0"], "cache is 0, but must be at least 1"),
-        (&["--threads", "0"], "cache is 0, but must be at least 1"),
+        (&["--threads", "0"], "0 is not in 1.."),
         (&["--scale", "log"], "possible values: none, standard, minmax"),
         (&["--format", "xls"], "must be libsvm, csv, npy, npz or parquet"),
         (&["--learner", "rvm", "--vectors", "8"], "rvm is always a full machine"),

@@ -148,6 +148,6 @@ mod tests {
         let data = Generator::Banana.make(60, 1);
         let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
         let tuning = Tuning { costs: vec![1.0], gammas: vec![1.0], folds: 3, seed: 1 };
-        assert_eq!(tuning.run(&data, svc, &watch).unwrap_err().to_string(), "cancelled before the settings were chosen");
+        assert_eq!(tuning.run(&data, svc, &watch).unwrap_err().to_string(), "interrupted before there was a result");
     }
 }

@@ -12,10 +12,11 @@ use crate::{
     Error, Named, Result,
     compress::{
         Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Path, Refit, Steps, Strategy, Task,
-        construct::Objective, cost_of,
+        construct::Objective, cost_of, part_of,
     },
     data::{Dataset, Points, Target},
     machine::{Machine, SizeMetrics},
+    model::native,
     watch::{Status, Watch},
 };
 
@@ -241,7 +242,8 @@ impl Compress {
                 "a precomputed kernel has values with the training rows alone: choose among the model's vectors with the `method` pursuit, l1, l0 or independent",
             ));
         }
-        let mut small = self.on(large, rows, start, map.is_some(), watch)?;
+        let asked = Compress { goals: self.goals_for(large)?, ..self.clone() };
+        let mut small = asked.on(large, rows, start, map.is_some(), watch)?;
         if let Some(map) = &map {
             small.machine = map.back(&small.machine)?;
             for (_, machine) in &mut small.sizes {
@@ -256,6 +258,16 @@ impl Compress {
             small.machine.metadata.path = Some(small.path_metadata(machine.n_vectors()));
         }
         Ok(small)
+    }
+
+    /// The goals, where the request that the small model keeps counts among its bytes.
+    fn goals_for(&self, machine: &Machine) -> Result<Goals> {
+        let Some(bytes) = self.goals.max_bytes.filter(|_| machine.n_vectors() > 0) else { return Ok(self.goals.clone()) };
+        let before = part_of(machine, &[0]);
+        let mut after = before.clone();
+        after.metadata.request = serde_json::to_value(self).ok();
+        let (before, after) = (native::to_bytes(&before)?.len(), native::to_bytes(&after)?.len());
+        Ok(Goals { max_bytes: Some((bytes + before).saturating_sub(after).max(1)), ..self.goals.clone() })
     }
 
     /// The number of vectors that can be chosen from.

@@ -55,7 +55,7 @@ fn object(value: Value) -> Map<String, Value> {
 /// Values to try for a setting of `train`, none of which is a default.
 fn tried(field: &Field) -> Vec<Value> {
     match field.name {
-        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" => vec![],
+        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" | "path" => vec![],
         "checkpoint" => vec![],
         "gamma" => vec![json!(0.7)],
         "scale" => vec![json!("standard")],
@@ -87,7 +87,7 @@ fn tried(field: &Field) -> Vec<Value> {
         "iterations" | "starts" | "stages" | "candidates" | "every" => vec![json!(3)],
         "cache" | "memory" => vec![json!(50)],
         "seed" => vec![json!(7)],
-        "tune" | "path" | "whiten" => vec![json!(true)],
+        "tune" | "whiten" => vec![json!(true)],
         other => panic!("no value to try for {other}; add one"),
     }
 }
