@@ -221,7 +221,7 @@ fn eq_17_with_a_unit_vector_is_the_step_of_pivoted_cholesky() {
 }
 
 #[test]
-fn eq_18_orthogonalising_changes_neither_schur_nor_projection_but_hotelling() {
+fn eq_18_19_orthogonalising_changes_neither_schur_nor_projection_but_hotelling() {
     let (data, kernel) = (unbalanced(150), Kernel::gaussian(1.0));
     for criterion in [FisherCriterion::Optimal, FisherCriterion::Pseudo] {
         for stages in [1, 2, 5] {

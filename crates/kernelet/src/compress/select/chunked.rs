@@ -1,4 +1,4 @@
-//! Any selection method, on a part of the vectors at a time [Weston2004 (3.6)].
+//! Any selection method, on a part of the vectors at a time [Weston2004 (Section 3.6)].
 //!
 //! The vectors are cut into chunks. A chunk is compressed towards what the machine is without the vectors outside it,
 //! `w - sum_outside beta_i Phi(x_i)`, with its share of the budget, while those outside are held fixed; what it could not
