@@ -54,7 +54,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// Values to try for a setting of `train`, none of which is a default.
 fn tried(field: &Field) -> Vec<Value> {
-    let values = match field.name {
+    match field.name {
         "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" => vec![],
         "checkpoint" => vec![json!("/no/such/directory/file")],
         "gamma" => vec![json!(0.7)],
@@ -89,8 +89,7 @@ fn tried(field: &Field) -> Vec<Value> {
         "seed" => vec![json!(7)],
         "tune" | "path" | "whiten" => vec![json!(true)],
         other => panic!("no value to try for {other}; add one"),
-    };
-    values
+    }
 }
 
 /// Every estimator in every form.
