@@ -1,14 +1,32 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-browser test-python wheel lint demo check-targets bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-test: lint test-rust test-browser test-python ## format, lints and all tests; the browser's and Python's part are left out with a sentence where these are missing
+test: lint target-tools test-rust test-targets test-browser test-python ## format, lints and all tests; what needs a tool that is missing is left out with a sentence
 
 test-rust: ## the tests of library and program; needs nothing but Rust
 	PYO3_NO_PYTHON=1 cargo test --workspace --quiet
+
+# The graphs and files that are asked about were left by test-rust, which also compiles and runs the C source and the examples of docs/deploy.md.
+test-targets: target-tools test-rust ## asks onnxruntime and LIBSVM what exported machines mean, after the tests of library and program
+	@python=target/peers-venv/bin/python; test -x $$python || python=python3; \
+	if ! command -v $$python >/dev/null; then \
+		echo "no Python; neither onnxruntime nor LIBSVM is asked what exported machines mean"; \
+	else \
+		$$python crates/kernelet/tests/targets/check_with_onnxruntime.py && \
+		$$python crates/kernelet/tests/models/check_with_libsvm.py; \
+	fi
+
+target-tools:
+	@for name in $${CC:-cc} gcc clang; do command -v "$$name" >/dev/null && exit 0; done; echo "no C compiler; the exported C source is not run"
+	@test -e target/peers-venv/bin/python || python3 -m venv target/peers-venv || echo "no Python with venv; onnxruntime and LIBSVM cannot be installed"
+	@if test -e target/peers-venv/bin/python; then for package in numpy onnxruntime libsvm-official; do \
+		target/peers-venv/bin/pip show --quiet "$$package" 2>/dev/null || target/peers-venv/bin/pip install --quiet --retries 1 "$$package" || \
+			echo "$$package could not be installed; what needs it is not tested"; \
+	done; fi
 
 BROWSER ?= $(firstword $(shell for name in chromium chromium-browser google-chrome; do command -v $$name; done; true))
 test-browser: ## the page of `kernelet report` in chromium, where that is installed; BROWSER=PATH names another
@@ -44,6 +62,13 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 		target/python-venv/bin/mypy --no-error-summary --config-file python/pyproject.toml python/kernelet && \
 		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider . ; \
 	fi
+
+# Which lines could change without a test that fails? Files and tests that belong together; SHARD=K/N is a part of the mutants.
+MUTATED ?= crates/kernelet/src/learn/smo/solver.rs crates/kernelet/src/learn/smo/scan.rs crates/kernelet/src/learn/smo/problem.rs crates/kernelet/src/compress/refit.rs
+MUTANT_TESTS ?= smo svc svr one_class refit conformance
+SHARD ?= 0/8
+mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit tests named MUTANT_TESTS; SHARD=K/N; needs cargo install cargo-mutants
+	cargo mutants -p kernelet $(addprefix -f ,$(MUTATED)) --shard $(SHARD) --timeout 120 -j 1 --output target -- --lib -- $(MUTANT_TESTS)
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
@@ -85,18 +110,6 @@ bench-python: wheel ## the Python package beside scikit-learn, one thread each, 
 	target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
 	OPENBLAS_NUM_THREADS=1 target/python-venv/bin/python benches/peers/python.py
 	target/python-venv/bin/python benches/peers/python_compress.py
-
-check-targets: ## asks onnxruntime, LIBSVM and gcc what exported machines mean; what cannot be installed is left out
-	test -d target/peers-venv || python3 -m venv target/peers-venv || true
-	for package in numpy onnxruntime libsvm-official; do \
-		target/peers-venv/bin/pip install --quiet "$$package" || echo "$$package could not be installed; what needs it is left out"; \
-	done
-	PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test targets --test model_files
-	PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test cli deploy -- --nocapture
-	! target/peers-venv/bin/python -c "import numpy, onnxruntime" || \
-		target/peers-venv/bin/python crates/kernelet/tests/targets/check_with_onnxruntime.py
-	! target/peers-venv/bin/python -c "import libsvm" || \
-		target/peers-venv/bin/python crates/kernelet/tests/models/check_with_libsvm.py target/tmp/written-for-libsvm
 
 bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; DATA=DIR has the sets
 	cargo build --release -p kernelet-cli

@@ -62,7 +62,7 @@ fn a_cancelled_run_returns_the_machine_of_the_work_so_far() {
         let fit = learner.learn(&for_learner(&*learner, &data), &watch).unwrap();
         assert_eq!(fit.report.status, Status::Cancelled, "{}", learner.name());
         fit.machine.check().unwrap();
-        assert!(fit.machine.predict(&data.points).is_ok());
+        assert!(fit.machine.outputs_for(&data.points).unwrap().values().iter().all(|v| v.is_finite()));
     }
 }
 

@@ -197,7 +197,7 @@ fn cancelling_keeps_the_components_so_far() {
     let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(true)));
     let fit = Pca { kernel: Kernel::gaussian(0.2), components: Components::Count(8), ..Pca::default() }.learn(&data, &watch).unwrap();
     assert_eq!((fit.report.status, fit.machine.n_outputs()), (Status::Cancelled, 8));
-    assert!(fit.machine.predict(&data.points).is_ok());
+    assert!(fit.machine.outputs_for(&data.points).unwrap().values().iter().all(|v| v.is_finite()));
 }
 
 #[test]

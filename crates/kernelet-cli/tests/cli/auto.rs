@@ -70,11 +70,12 @@ fn votes_become_outputs_of_classes_or_keep_their_owners() {
     let (data, model) = (folder.file("a.csv", numbered), folder.path("m"));
     run(&["train", &data, "-o", &model, "--multiclass", "one-vs-one"]).succeeded();
     let json = compress(&folder, &model, &["--vectors", "9", "--data", &data, "--labels", "--effort", "quick", "--json"]).json();
-    assert!(number(&json, "agreement") > 0.8 && json["residual"].is_null() && json["way"] == "margin", "{json}");
+    // Measured: 0.987, and a residual of 0.097 below.
+    assert!(number(&json, "agreement") > 0.97 && json["residual"].is_null() && json["way"] == "margin", "{json}");
     let pairs = compress(&folder, &model, &["--vectors", "9", "--data", &data, "--layout", "pairs", "--json"]).json();
     assert!(number(&pairs, "agreement") > 0.9 && pairs["residual"].is_number(), "{pairs}");
     let owned = compress(&folder, &model, &["--vectors", "9", "--layout", "libsvm", "--json"]).json();
-    assert!(number(&owned, "relative_residual") < 1.0 && number(&owned, "vectors") <= 9.0, "{owned}");
+    assert!(number(&owned, "relative_residual") < 0.12 && number(&owned, "vectors") <= 9.0, "{owned}");
     let (small, exported) = (folder.path("small.model"), folder.path("small.libsvm"));
     run(&["export", &small, "-o", &exported, "--to", "libsvm"]).succeeded();
     assert_eq!(run(&["inspect", &exported, "--json"]).json()["vectors"], owned["vectors"]);

@@ -13,8 +13,10 @@ fn every_baseline_is_one_command_and_its_model_is_like_any_other() {
             assert_eq!((json["learner"].as_str(), json["c"].as_f64()), (Some("svc"), Some(10.0)), "{method}");
             assert!(method == "rvm-margin" || json["vectors"] == 9, "{method} {json}");
             let error = run(&["evaluate", &model, &data, "--json"]).json()["error"].as_f64().unwrap();
-            // Vectors near the full machine say little about its sides where they are so few: rs alone may be as bad as chance.
-            assert!(method == "rs" || error < 0.34, "{method} {error}");
+            // Vectors near the full machine say little about its sides where they are so few: rs alone may be as bad as chance. Measured: at most
+            // 0.025 with two classes, 0.225 with three.
+            let most = if data.ends_with("two.svm") { 0.04 } else { 0.25 };
+            assert!(method == "rs" || error < most, "{method} {error}");
             assert_eq!(run(&["inspect", &model, "--json"]).json()["vectors"], json["vectors"]);
         }
     }

@@ -12,7 +12,8 @@ fn a_small_machine_agrees_with_the_large_one_and_says_so() {
     assert_eq!((json["method"].as_str(), json["vectors"].as_u64(), json["capped"].as_bool()), (Some("pursuit"), Some(8), Some(false)));
     assert!(json["vectors_before"].as_u64().unwrap() > 8 && json["agreement"].as_f64().unwrap() > 0.9, "{json}");
     let relative = json["relative_residual"].as_f64().unwrap();
-    assert!(relative > 0.0 && relative < 1.0 && json["test_error"].is_number() && json["status"] == "converged");
+    // Measured: 0.062.
+    assert!(relative > 0.0 && relative < 0.075 && json["test_error"] == 0.0 && json["status"] == "converged");
     let inspected = run(&["inspect", &small, "--json"]).json();
     assert_eq!(inspected["vectors"], 8);
     let agreement = run(&["evaluate", &small, &test, "--against", &model, "--json"]).json()["agreement"].clone();

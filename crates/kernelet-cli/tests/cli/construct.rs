@@ -100,7 +100,8 @@ fn searches_begin_at_the_rows_of_a_file() {
     for method in ["fixed-point", "gradient"] {
         let data = folder.path("train.svm");
         let json = compress(&data, &["--method", method]).json();
-        assert!(json["vectors"] == 2 && residual(&json) < 1.0, "{json}");
+        // Measured: 0.32 by both.
+        assert!(json["vectors"] == 2 && residual(&json) < 0.35, "{json}");
         // One start, far from everything, finds less than the best of many.
         let far = folder.file("far.svm", "+1 1:3 2:3\n");
         let poor = compress(&far, &["--method", method]).json();

@@ -38,9 +38,12 @@ fn a_budget_alone_trains_every_learner_directly_and_its_name_is_the_method() {
         let predicted = run(&[&["predict", &model, data], values].concat()).succeeded();
         assert!(predicted.lines().len() >= 120, "{learner}");
         match learner {
-            "ridge" | "svr" => assert!(run(&["evaluate", &model, data, "--json"]).json()["mse"].as_f64().unwrap() < 0.05, "{learner}"),
+            // Measured: 3.2e-5 and 8.6e-4.
+            "ridge" | "svr" => assert!(run(&["evaluate", &model, data, "--json"]).json()["mse"].as_f64().unwrap() < 1e-3, "{learner}"),
             "pca" => assert!(json["train_error"].is_null()),
-            _ => assert!(json["train_error"].as_f64().unwrap() < 0.5, "{learner} {json}"),
+            // Measured: no error with two classes, 0.117 and 0.142 with three; 0.125 of the rows are outside where 0.1 may be.
+            _ if data == three || learner == "one-class" => assert!(json["train_error"].as_f64().unwrap() < 0.16, "{learner} {json}"),
+            _ => assert_eq!(json["train_error"], 0.0, "{learner} {json}"),
         }
     }
 }

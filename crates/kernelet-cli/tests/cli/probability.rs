@@ -37,7 +37,8 @@ fn any_classifier_can_tell_probabilities() {
         }
         assert!(same >= 75, "{shape} {how}: {same} of 90");
         let scores = run(&["evaluate", &model, &data, "--json"]).json();
-        assert!(scores["log_loss"].as_f64().unwrap() < 0.7 && scores["brier"].as_f64().unwrap() < 0.4, "{scores}");
+        // Measured: at most 0.358 and 0.204, of sigmoids for pairs.
+        assert!(scores["log_loss"].as_f64().unwrap() < 0.4 && scores["brier"].as_f64().unwrap() < 0.23, "{scores}");
         assert!(run(&["inspect", &model]).succeeded().out.contains(&format!("yes, {shape}")));
     }
 }

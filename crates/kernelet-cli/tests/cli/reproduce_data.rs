@@ -187,6 +187,7 @@ fn numbers_are_learned_with_a_squared_error() {
     let json = ran.json();
     let rows = json["experiments"][0]["rows"].as_array().unwrap();
     let mse = |place: usize| rows[place]["mse"]["mean"].as_f64().unwrap();
-    assert!(mse(0) < 1e-3 && mse(1) > mse(0) && mse(1) < 1.0, "{json}");
+    // Measured: 7.6e-6 and 0.052.
+    assert!(mse(0) < 1e-5 && mse(1) > mse(0) && mse(1) < 0.07, "{json}");
     assert_eq!(rows[1]["vectors"]["mean"], 5.0);
 }

@@ -8,10 +8,11 @@ fn a_relevance_vector_machine_tells_classes_and_probabilities() {
     let model = folder.path("m");
     let trained = run(&["train", &data, "-o", &model, "--learner", "rvm", "--gamma", "1", "--json"]).json();
     assert_eq!((&trained["learner"], &trained["status"]), (&"rvm".into(), &"converged".into()));
-    assert!(trained["vectors"].as_u64().unwrap() < 60 && trained["train_error"].as_f64().unwrap() < 0.2, "{trained}");
+    // Measured: 17 vectors, 0.122, and a log loss of 0.264.
+    assert!(trained["vectors"].as_u64().unwrap() < 22 && trained["train_error"].as_f64().unwrap() < 0.15, "{trained}");
     let ran = run(&["predict", &model, &data, "--values", "probability"]).succeeded();
     assert_eq!((ran.lines()[0], ran.lines().len()), ("inner,middle,outer", 91));
-    assert!(run(&["evaluate", &model, &data, "--json"]).json()["log_loss"].as_f64().unwrap() < 0.8);
+    assert!(run(&["evaluate", &model, &data, "--json"]).json()["log_loss"].as_f64().unwrap() < 0.3);
     let again = run(&["train", &data, "-o", &model, "--learner", "rvm", "--gamma", "1", "--json", "--threads", "1"]).json();
     assert_eq!(again["objective"], trained["objective"]);
     assert!(run(&["inspect", &model]).succeeded().out.contains("rvm, objective"));

@@ -13,7 +13,8 @@ fn penalties_find_the_number_of_vectors_asked_for_and_the_machine_predicts() {
         let path = json["path"].as_array().unwrap();
         let residuals: Vec<f64> = path.iter().map(|level| level["residual"].as_f64().unwrap()).collect();
         assert!(residuals.windows(2).all(|w| w[1] < w[0]), "{json}");
-        assert!(json["relative_residual"].as_f64().unwrap() < 1.0 && json["agreement"].is_number());
+        // Measured: at most 0.113.
+        assert!(json["relative_residual"].as_f64().unwrap() < 0.13 && json["agreement"] == 1.0, "{json}");
         assert_eq!(run(&["inspect", &small, "--json"]).json()["vectors"].as_u64(), Some(vectors));
         assert_eq!(run(&["predict", &small, &data]).succeeded().lines().len(), 60);
     }
@@ -54,7 +55,8 @@ fn chunks_keep_the_budget() {
         let flags = ["compress", &model, "-o", &small, "--method", method, "--vectors", "6", "--chunk", "10", "--passes", "2", "--json"];
         let json = run(&flags).json();
         let vectors = json["vectors"].as_u64().unwrap();
-        assert!((1..=6).contains(&vectors) && json["relative_residual"].as_f64().unwrap() < 1.0, "{json}");
+        // Measured: 0.133 by pursuit, 0.053 by penalties.
+        assert!(vectors == 6 && json["relative_residual"].as_f64().unwrap() < 0.15, "{json}");
     }
 }
 
@@ -101,8 +103,9 @@ fn a_precomputed_kernel_is_compressed_with_its_training_rows() {
     for method in ["pursuit", "l1", "l0"] {
         let flags = ["--method", method, "--vectors", "8", "--data", &data, "--test", &test, "--refit", "margin", "--json"];
         let json = run(&[&["compress", &model, "-o", &small][..], &flags].concat()).json();
-        assert!(json["vectors"].as_u64().unwrap() <= 8 && json["relative_residual"].as_f64().unwrap() < 1.0, "{json}");
-        assert!(json["test_error"].as_f64().unwrap() < 0.2, "{json}");
+        // Measured: at most 0.756 after the refit, and no error.
+        assert!(json["vectors"].as_u64().unwrap() <= 8 && json["relative_residual"].as_f64().unwrap() < 0.8, "{json}");
+        assert_eq!(json["test_error"], 0.0, "{json}");
         // What was saved reads kernel values, and predicts as was measured.
         let error = run(&["evaluate", &small, &test, "--json"]).json()["error"].as_f64().unwrap();
         assert!((error - json["test_error"].as_f64().unwrap()).abs() < 1e-12, "{error} {json}");

@@ -2,7 +2,7 @@
 //!
 //! For vectors z_1..m with kernel matrix `K^z = L L'`, the rows of `L^-1` applied to Phi(z_1), .., Phi(z_m) are an orthonormal basis of
 //! their span, and `c(x) = L^-1 k_z(x)` are the coordinates of Phi(x) in it. The papers write the same object in five forms:
-//! coefficients `(K^z)^-1 K^zx alpha` [Schoelkopf1998 (17)], grown row by row [Weston2004 (7)], coordinates of the projection
+//! coefficients `(K^z)^-1 K^zx alpha` [Schoelkopf1998 (17)], [Weston2004 (7)], coordinates of the projection
 //! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)].
 use rayon::prelude::*;
 

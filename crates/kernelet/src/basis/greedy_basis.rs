@@ -1,4 +1,4 @@
-//! Greedy training-set approximation [Franc2003 (2)]: take, one after the other, the point farthest from the span of those taken.
+//! Greedy training-set approximation [Franc2003 (Algorithm 1)]: take, one after the other, the point farthest from the span of those taken.
 //!
 //! This is Cholesky with the largest remaining diagonal as pivot. It makes the largest error small and so collects outliers; the mean
 //! error is often no better than that of random points (see [`RpCholesky`](super::RpCholesky)).
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn eq_2_picks_what_the_literal_algorithm_picks() {
+    fn algorithm_1_picks_what_the_literal_algorithm_picks() {
         let points = banana(120, 5).points;
         for kernel in [Kernel::gaussian(0.8), Kernel::named("polynomial", 1.0, 3, 1.0).unwrap()] {
             let basis = GreedyBasis { seed: 4 }.choose(&kernel, &points, &BasisBudget::vectors(9), &Watch::none()).unwrap();

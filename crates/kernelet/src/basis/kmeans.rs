@@ -71,6 +71,9 @@ impl KMeans {
             let nearest = nearest(points, &centres);
             let changed = nearest.iter().zip(&owners).filter(|((owner, _), before)| owner != *before).count();
             owners = nearest.iter().map(|(owner, _)| *owner).collect();
+            if watch.cancelled() {
+                break;
+            }
             watch.report("k-means", round as u64 + 1, Some(self.max_rounds as u64), Some(changed as f64));
             if changed == 0 || watch.cancelled() {
                 break;

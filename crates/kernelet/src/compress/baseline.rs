@@ -187,11 +187,13 @@ mod tests {
             let fit = learner.learn(&two, &Watch::none()).unwrap();
             assert!(fit.machine.n_vectors() == 12 || baseline == Baseline::RvmMargin, "{}", baseline.name());
             let error = fit.machine.score(&two).unwrap().loss();
-            assert!(error < 0.25, "{} {error}", baseline.name());
+            // Measured: 0.07 to 0.117, and 0.167 for rsvm; below 0.047 to 0.06, and 0.173 to 0.18 for rows drawn at random.
+            assert!(error < if baseline == Baseline::Rsvm { 0.19 } else { 0.13 }, "{} {error}", baseline.name());
             assert_eq!((fit.machine.metadata.learner.as_deref(), fit.machine.metadata.c), (Some("svc"), Some(10.0)));
             learner.svc.kernel = Kernel::gaussian(0.05);
             let error = learner.learn(&three, &Watch::none()).unwrap().machine.score(&three).unwrap().loss();
-            assert!(error < 0.25, "{} {error}", baseline.name());
+            let drawn = matches!(baseline, Baseline::Rsvm | Baseline::Mrsvm);
+            assert!(error < if drawn { 0.2 } else { 0.08 }, "{} {error}", baseline.name());
         }
     }
 

@@ -94,7 +94,8 @@ mod tests {
         assert!(matches!(owned.expansion.coefficients, Coefficients::Pairwise(_)) && owned.n_vectors() == few.n_vectors());
         assert!(owned.check().is_ok());
         let (a, b) = (full.predict(&data.points).unwrap(), owned.predict(&data.points).unwrap());
-        assert!(agreement(&a, &b).unwrap() > 0.85, "{:?}", agreement(&a, &b));
+        // Measured: 0.887.
+        assert!(agreement(&a, &b).unwrap() > 0.87, "{:?}", agreement(&a, &b));
         // LIBSVM's file has each vector once.
         let text = libsvm::to_text(&owned).unwrap();
         assert!(text.contains(&format!("total_sv {}", few.n_vectors())), "{}", &text[..200]);

@@ -1,7 +1,7 @@
 //! The linear support vector machine on given coordinates, to a small true duality gap.
 //!
 //! `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_i (w.v_i + b))` over w and the unpenalised b, for n rows v_i of m coordinates with m small.
-//! In the coordinates of a [`Frame`](crate::basis::Frame) this is the best machine on given expansion vectors [Wu2006 (45)].
+//! In the coordinates of a [`Frame`](crate::basis::Frame) this is the best machine on given expansion vectors [Wu2006 (28)].
 //!
 //! A primal-dual interior-point method with Mehrotra's corrector. With multipliers a (0 <= a_i <= c_i), slacks s of the margins and xi of
 //! the errors, one step solves, for `D = xi / (c - a) + s / a`, the (m + 1) x (m + 1) system of `[V 1]' D^-1 [V 1] + diag(I, 0)`. `c - a` is held as a

@@ -135,7 +135,8 @@ mod tests {
     fn two_classes_are_told_apart_and_far_away_nothing_is_known() {
         let (train, test) = (Generator::Banana.make(300, 1), Generator::Banana.make(500, 2));
         let machine = Parzen { kernel: Kernel::gaussian(2.0), ..Parzen::default() }.learn(&train, &Watch::none()).unwrap().machine;
-        assert!(machine.score(&test).unwrap().loss() < 0.2);
+        // Measured: 0.186.
+        assert!(machine.score(&test).unwrap().loss() < 0.195);
         let far = machine.probabilities(&machine.outputs_for(&Matrix::from_fn(1, 2, |_, _| 1e6).into()).unwrap()).unwrap();
         assert_eq!(far.values(), [0.5, 0.5]);
         let linear = Parzen { kernel: Kernel::named("linear", 1.0, 1, 0.0).unwrap(), ..Parzen::default() };

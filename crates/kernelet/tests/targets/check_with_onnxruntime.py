@@ -11,12 +11,11 @@ import os
 import pathlib
 import sys
 
-import numpy as np
-
 try:
+    import numpy as np
     import onnxruntime
-except ImportError:
-    print("onnxruntime is not installed: what it makes of the ONNX files is not checked")
+except ImportError as why:
+    print(f"{why.name} is not installed: what onnxruntime makes of the ONNX files is not tested")
     sys.exit(0)
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]

@@ -6,7 +6,8 @@
 //! hotelling    K - t t'K t t'                 [Diethe2015 (15)]
 //! projection   (I - t t') K                   [Diethe2015 (16)]
 //! schur        K - K t t'K / (t'K t)          [Diethe2015 (17)]
-//! ortho-..     the same with q in place of t: t less its part in the span of the earlier q, divided by its length   [Diethe2015 (18)]
+//! ortho-..     the same with q in place of t: t less its part in the span of the earlier q, divided by its length; for
+//!              hotelling [Diethe2015 (18)], for schur [Diethe2015 (19)]
 //! ```
 //!
 //! All are K less products `u w'` of two vectors: the deflated matrix is K with two n x k factors, for projections with one, and is
@@ -167,7 +168,7 @@ impl<'a> Deflated<'a> {
         }
     }
 
-    /// [Diethe2015 (18)]
+    /// The q of [Diethe2015 (18)], which [Diethe2015 (19)] takes from there.
     fn orthogonal(&self, t: &[f64]) -> Option<Vec<f64>> {
         let mut t = t.to_vec();
         match self.deflation {

@@ -221,7 +221,7 @@ fn eq_17_with_a_unit_vector_is_the_step_of_pivoted_cholesky() {
 }
 
 #[test]
-fn eq_18_orthogonalising_changes_neither_schur_nor_projection_but_hotelling() {
+fn eq_18_19_orthogonalising_changes_neither_schur_nor_projection_but_hotelling() {
     let (data, kernel) = (unbalanced(150), Kernel::gaussian(1.0));
     for criterion in [FisherCriterion::Optimal, FisherCriterion::Pseudo] {
         for stages in [1, 2, 5] {
@@ -329,7 +329,8 @@ fn several_classes_and_weights_and_the_first_vectors_of_a_basis() {
     let (data, kernel) = (waveform3(150, 1), Kernel::gaussian(0.05));
     let fisher = Fisher { kernel: kernel.clone(), ..Fisher::default() };
     let fit = learner(FisherPursuit::default(), 12, fisher).learn(&data, &Watch::none()).unwrap();
-    assert!(fit.machine.n_vectors() == 12 && fit.machine.score(&data).unwrap().loss() < 0.25);
+    // Measured: 0.12.
+    assert!(fit.machine.n_vectors() == 12 && fit.machine.score(&data).unwrap().loss() < 0.14);
     // A weight of two is a row that is there twice: the same rows are chosen but for which of the two.
     let twice: Vec<usize> = (0..150).chain((0..150).filter(|i| i % 3 == 0)).collect();
     let weighted = Dataset { weights: Some((0..150).map(|i| if i % 3 == 0 { 2.0 } else { 1.0 }).collect()), ..data.clone() };

@@ -142,6 +142,9 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
     let start = target.inside(&small.expansion.vectors).into_values();
     let lbfgs = Lbfgs { max_iterations: how.max_steps, value_tolerance: 1e-7, first_step: 0.1 * target.radius, ..Lbfgs::default() };
     let keep_on = |step: usize, value: f64, _: &[f64]| {
+        if watch.cancelled() {
+            return false;
+        }
         watch.report("refining", step as u64, Some(how.max_steps as u64), Some(value));
         !watch.cancelled()
     };

@@ -81,7 +81,8 @@ impl<'a> Residual<'a> {
         Look { p, sums }
     }
 
-    /// What one more vector takes off the residual before refitting, `|p|^2 / k(z, z)` [Schoelkopf1998 (8)], for each point.
+    /// What one more vector takes off the residual before refitting, `|p|^2 / k(z, z)` [Schoelkopf1998 (8)], for each point. The sum
+    /// over outputs in `|p|^2` is that of [Schoelkopf1998 (18)].
     pub fn gains(&self, z: &Matrix, p: &Matrix) -> Vec<f64> {
         let profile = self.kernel().profile();
         let own = |z: &[f64]| profile.value(if radial(self.kernel()) { 0.0 } else { dot(z, z) });

@@ -15,7 +15,7 @@ use crate::{
     kernel::Kernel,
     learn::{Components, Learner, Pca, Svc},
     linalg::{Matrix, dot},
-    machine::{Coefficients, Decision, Machine, residual, squared_norm},
+    machine::{Coefficients, Decision, Expansion, Machine, inner_products, residual, squared_norm},
     watch::Watch,
 };
 
@@ -85,7 +85,7 @@ fn eq_19_the_simultaneous_step_is_the_single_one_where_outputs_repeat() {
 }
 
 #[test]
-fn eq_18_one_step_for_several_outputs_is_the_weighted_mean_written_out() {
+fn eq_19_one_step_for_several_outputs_is_the_weighted_mean_written_out() {
     let machine = toy::machine(Kernel::gaussian(0.5), 25, 3);
     let target = Target::of(&Task::of(&machine), "test").unwrap();
     let z = [0.4, -0.3, 0.8];
@@ -98,6 +98,22 @@ fn eq_18_one_step_for_several_outputs_is_the_weighted_mean_written_out() {
         let mean = (0..25).map(|i| weight(i) * x.at(i, j)).sum::<f64>() / (0..25).map(weight).sum::<f64>();
         assert!((look.sums.points.at(0, j) / look.sums.totals[0] - mean).abs() < 1e-11, "{mean}");
     }
+}
+
+#[test]
+fn eq_18_the_gain_of_a_vector_is_what_it_takes_off_the_projection_distances_of_all_outputs() {
+    let machine = toy::machine(Kernel::gaussian(0.5), 25, 3);
+    let target = Target::of(&Task::of(&machine), "test").unwrap();
+    let z = Matrix::new(vec![0.4, -0.3, 0.8], 1, 3).unwrap();
+    let whole = Residual::new(&target);
+    let gain = whole.gains(&z, &whole.look(&z, &mut Eyes::default()).p)[0];
+    let start: f64 = squared_norm(&machine.expansion).unwrap().iter().sum();
+    // The projection of every output on the one vector: k(z, z) is 1, so the coefficients are the inner products. The target's points are centred.
+    let centred = Expansion { vectors: target.field.points().clone().into(), ..machine.expansion.clone() };
+    let products = inner_products(&centred, &z.clone().into()).unwrap();
+    let projected = Expansion { vectors: z.into(), coefficients: Coefficients::Dense(products), ..centred.clone() };
+    let left = residual(&centred, &projected).unwrap();
+    assert!(gain > 0.01 * start && (start - left - gain).abs() < 1e-11 * start, "{start} {left} {gain}");
 }
 
 #[test]

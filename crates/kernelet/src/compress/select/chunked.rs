@@ -1,4 +1,4 @@
-//! Any selection method, on a part of the vectors at a time [Weston2004 (3.6)].
+//! Any selection method, on a part of the vectors at a time [Weston2004 (Section 3.6)].
 //!
 //! The vectors are cut into chunks. A chunk is compressed towards what the machine is without the vectors outside it,
 //! `w - sum_outside beta_i Phi(x_i)`, with its share of the budget, while those outside are held fixed; what it could not
@@ -184,7 +184,8 @@ mod tests {
             let last = path.levels().last().copied().unwrap();
             let direct = residual(&machine.expansion, &path.last().unwrap().expansion).unwrap();
             assert!(last.n_vectors <= 24 && last.n_vectors > 15 && (direct - last.residual).abs() < 1e-10 * start, "{last:?}");
-            assert!(last.relative_residual < 0.3 && whole.relative_residual < 0.3, "{}: {last:?} {whole:?}", chunked.name());
+            // Measured: 0.028 to 0.056, and 0.019 to 0.043 at once.
+            assert!(last.relative_residual < 0.065 && whole.relative_residual < 0.05, "{}: {last:?} {whole:?}", chunked.name());
         }
     }
 
@@ -217,7 +218,8 @@ mod tests {
             let chunked = Chunked { method: make(), size: 20, passes: 3 };
             let path = chunked.sparsify(&Task::of(&machine), &Budget::vectors(20), &Watch::none()).unwrap();
             assert!(path.chosen.iter().all(|&i| i < 30 || i % 2 == 1) && path.chosen.iter().any(|&i| i > 40), "{:?}", path.chosen);
-            assert!(path.levels().last().unwrap().relative_residual < 0.3, "{:?}", path.levels().last());
+            // Measured: 0.042 and 0.031.
+            assert!(path.levels().last().unwrap().relative_residual < 0.05, "{:?}", path.levels().last());
         }
         // One pass over one chunk that is nearly everything is nearly the method itself.
         let whole = L0::default().sparsify(&Task::of(&machine), &Budget::vectors(12), &Watch::none()).unwrap();

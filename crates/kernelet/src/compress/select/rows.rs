@@ -47,7 +47,7 @@ pub(super) fn scan(whole: &Whole, weights: &[f64], passes: usize, budget: &Budge
     let first = nothing.unexplained.iter().zip(weights).map(|(sum, weight)| sum / weight).fold(0.0, f64::max);
     let mut last = (first, nothing);
     let mut at = |penalty: f64| {
-        let solution = solve(whole, &scaled(weights, penalty), &last.1, &expected(&last.1, weights, penalty));
+        let solution = solve_shared(whole, &scaled(weights, penalty), &last.1, &expected(&last.1, weights, penalty));
         if penalty < last.0 {
             last = (penalty, solution.clone());
         }
@@ -88,7 +88,7 @@ fn sums(rows: &Matrix) -> Vec<f64> {
 
 /// The minimum over all candidates whose penalty is finite, begun at a solution and on those expected to be used, of which the first are
 /// those of that solution.
-pub(super) fn solve(whole: &Whole, penalties: &[f64], start: &Solution, expected: &[usize]) -> Solution {
+pub(super) fn solve_shared(whole: &Whole, penalties: &[f64], start: &Solution, expected: &[usize]) -> Solution {
     let (mut tried, mut b) = (expected.to_vec(), start.coefficients.clone());
     loop {
         let all: Vec<f64> = tried.iter().map(|&i| penalties[i]).collect();
@@ -134,7 +134,7 @@ fn reweighted(whole: &Whole, mut solution: Solution, penalty: f64, passes: usize
         let mut penalties = vec![f64::INFINITY; whole.gram.rows()];
         let scales = sums(&solution.coefficients);
         solution.used.iter().zip(&scales).for_each(|(&i, scale)| penalties[i] = penalty / scale);
-        let next = solve(whole, &penalties, &solution, &solution.used);
+        let next = solve_shared(whole, &penalties, &solution, &solution.used);
         let settled = next.used.len() == solution.used.len();
         solution = next;
         if settled {
@@ -193,7 +193,7 @@ mod tests {
         let first = sum.iter().copied().fold(0.0, f64::max);
         for part in [0.8, 0.3, 0.05, 0.005] {
             let penalty = part * first;
-            let solution = solve(&whole, &[penalty; 40], &Solution::nothing(&whole), &[]);
+            let solution = solve_shared(&whole, &[penalty; 40], &Solution::nothing(&whole), &[]);
             let r = {
                 let mut r = rows_times(&solution.coefficients, &columns(&whole, &solution.used));
                 r.values_mut().iter_mut().zip(whole.values.values()).for_each(|(r, v)| *r = v - *r);
@@ -280,7 +280,7 @@ mod tests {
         for part in [0.5, 0.1, 0.01] {
             let penalty = part * first;
             let slow = by_small_steps(&whole, penalty);
-            let solution = solve(&whole, &[penalty; 15], &Solution::nothing(&whole), &[]);
+            let solution = solve_shared(&whole, &[penalty; 15], &Solution::nothing(&whole), &[]);
             let mut have = vec![vec![0.0; 3]; 15];
             for (a, &i) in solution.used.iter().enumerate() {
                 (0..3).for_each(|k| have[i][k] = solution.coefficients.at(k, a));

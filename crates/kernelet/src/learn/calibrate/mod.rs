@@ -206,7 +206,13 @@ mod tests {
                 let p = machine.probabilities(&machine.outputs_for(&test.points).unwrap()).unwrap();
                 let codes = &test.classes().unwrap().codes;
                 let loss = p.iter().zip(codes).map(|(p, &c)| -p[c as usize].ln()).sum::<f64>() / 500.0;
-                assert!(loss < 0.85, "{shape:?} {multiclass:?}: {loss}, and equal shares have 1.1");
+                // Measured: 0.34 and 0.35 for sigmoids, 0.75 and 0.49 for isotonic curves.
+                let most = match (shape, multiclass) {
+                    (Shape::Isotonic, Multiclass::OneVsOne) => 0.8,
+                    (Shape::Isotonic, _) => 0.53,
+                    _ => 0.38,
+                };
+                assert!(loss < most, "{shape:?} {multiclass:?}: {loss}, and equal shares have 1.1");
                 assert!(p.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
             }
         }

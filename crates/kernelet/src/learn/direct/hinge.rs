@@ -11,7 +11,8 @@ use crate::{
     watch::Watch,
 };
 
-/// `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))` for each class k. [Wu2006 (45)]
+/// `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))` for each class k [Wu2006 (28)]. The optimal value is that of the
+/// dual [Wu2006 (44)]; the derivatives by the outputs are its multipliers times the signs.
 pub(super) struct Hinge<'a> {
     /// n x q, +1 or -1.
     pub signs: &'a Matrix,

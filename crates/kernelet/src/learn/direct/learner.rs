@@ -301,7 +301,9 @@ mod tests {
             assert_eq!(moved.machine.n_vectors(), 8);
             // The labels of the rows are not what one class is about.
             if let (Ok(score), false) = (moved.machine.score(data), moved.machine.decision == Decision::Novelty) {
-                assert!(score.loss() < 0.25, "{} {}", task.twin().name(), score.loss());
+                // Measured: 0.075 to 0.11 for classes, 0.027 for values.
+                let most = if matches!(task, DirectTask::Svr(_)) { 0.04 } else { 0.13 };
+                assert!(score.loss() < most, "{} {}", task.twin().name(), score.loss());
             }
         }
     }

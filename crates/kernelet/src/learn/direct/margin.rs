@@ -377,7 +377,8 @@ mod tests {
         assert_eq!((fit.machine.n_vectors(), fit.machine.n_outputs()), (8, 3));
         let Coefficients::Dense(coefficients) = &fit.machine.expansion.coefficients else { panic!() };
         assert!(coefficients.iter().all(|row| row.iter().filter(|b| **b != 0.0).count() == 1));
-        assert!(fit.machine.score(&test).unwrap().loss() < 0.2);
+        // Measured: 0.118.
+        assert!(fit.machine.score(&test).unwrap().loss() < 0.13);
         // The second class alone, as a problem of two classes, has the same machine.
         let classes = train.classes().unwrap();
         let texts: Vec<&str> = classes.codes.iter().map(|&code| if code == 1 { "b" } else { "a" }).collect();

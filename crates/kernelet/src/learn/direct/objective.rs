@@ -1,7 +1,8 @@
 //! W(Z): the optimal value of a learner on the span of Z, and its gradient.
 //!
 //! For each Z: the frame of Z, the coordinates V of all rows, and on them the optimum of the learner ([`Inner`]), whose value is W
-//! [Wu2006 (45)]. The gradient is that of kernel values alone. One set of vectors for all classes is the sum of their W's.
+//! [Wu2006 (44)], with its coefficients on Z [Wu2006 (45)]. The gradient is that of kernel values alone [Wu2006 (46)]. One set of vectors for
+//! all classes is the sum of their W's.
 //!
 //! Cost of an evaluation: n m d + n m^2 / 2 for the coordinates, the inner problem, and a m d + a m min(m, d) for the gradient with a rows
 //! whose derivative is not zero.
@@ -96,6 +97,7 @@ impl Objective<'_> {
         Frame::fixed(self.kernel, &z.clone().into(), JITTER)
     }
 
+    /// The derivatives of K^zx and of K^z, with the coefficients [Wu2006 (45)] and what the rows contribute held fixed [Wu2006 (46)].
     fn add_gradient(&self, z: &Matrix, coordinates: &Coordinates, frame: &Frame, solution: &Solution, gradient: &mut [f64]) {
         let (m, q) = (z.rows(), solution.negative_gradient.cols());
         let coefficients = frame.coefficients(&solution.weights);
@@ -227,6 +229,7 @@ mod tests {
         data::{banana, waveform3},
         draw::Draw,
         learn::{Learner, Svc},
+        linalg::dot,
     };
 
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -308,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn eq_45_with_the_support_vectors_as_z_w_is_the_optimum_of_the_full_machine() {
+    fn eq_44_with_the_support_vectors_as_z_w_is_the_optimum_of_the_full_machine() {
         let data = banana(150, 3);
         let kernel = Kernel::gaussian(1.0);
         let fit = Svc { kernel: kernel.clone(), c: 2.0, tolerance: 1e-8, ..Svc::default() }.learn(&data, &Watch::none()).unwrap();
@@ -317,6 +320,45 @@ mod tests {
         let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
         let (_, inner) = whole.solve(&fit.machine.expansion.vectors.to_dense()).unwrap();
         assert!((inner.value - fit.report.objective).abs() < 1e-6 * inner.value, "{} {}", inner.value, fit.report.objective);
+    }
+
+    /// The kernel of [Wu2006 (44)] between all rows, `psi_z(x_i)' (K^z)^-1 psi_z(x_j)`.
+    fn modified_kernel(kernel: &Kernel, points: &Points, z: &Matrix) -> Matrix {
+        let rows = Frame::fixed(kernel, &z.clone().into(), 0.0).unwrap().coordinates(points);
+        Matrix::from_fn(rows.rows(), rows.rows(), |i, j| dot(rows.row(i), rows.row(j)))
+    }
+
+    #[test]
+    fn eq_44_45_46_value_coefficients_and_gradient_are_those_written_out_with_the_multipliers() {
+        let (data, kernel) = (banana(60, 3), Kernel::gaussian(1.0));
+        let signs = signs(&data.classes().unwrap().codes, 2);
+        let (costs, watch) = (vec![1.5; data.len()], Watch::none());
+        let z = Matrix::from_fn(4, 2, |j, c| data.points.to_dense().at(7 * j, c) + 0.1);
+        let mut gradient = Matrix::zeros(4, 2);
+        let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
+        let value = whole.evaluate(&z, gradient.values_mut());
+        let (frame, solution) = whole.solve(&z).unwrap();
+        // Multipliers times signs; the multipliers alone add up to the linear part of the dual.
+        let s = solution.negative_gradient.col(0);
+        let linear: f64 = s.iter().map(|s| s.abs()).sum();
+        let quadratic = |hat: &Matrix| dot(&s, &(0..s.len()).map(|i| dot(hat.row(i), &s)).collect::<Vec<_>>());
+        let dual = linear - 0.5 * quadratic(&modified_kernel(&kernel, &data.points, &z));
+        assert!(s.iter().sum::<f64>().abs() < 1e-6 * linear && (value - dual).abs() < 1e-6 * value, "(44): {value} {dual}");
+        let coefficients = frame.coefficients(&solution.weights).col(0);
+        for j in 0..4 {
+            let left: f64 = (0..4).map(|l| kernel.eval(z.row(j), z.row(l)) * coefficients[l]).sum();
+            let right: f64 = data.points.to_dense().iter().zip(&s).map(|(x, s)| kernel.eval(z.row(j), x) * s).sum();
+            assert!((left - right).abs() < 1e-6 * linear, "(45), vector {j}: {left} {right}");
+        }
+        for at in 0..8 {
+            let moved = |step: f64| {
+                let mut z = z.clone();
+                z.values_mut()[at] += step;
+                quadratic(&modified_kernel(&kernel, &data.points, &z))
+            };
+            let want = -0.5 * (moved(1e-5) - moved(-1e-5)) / 2e-5;
+            assert!((gradient.values()[at] - want).abs() < 1e-5 * linear, "(46), number {at}: {} {want}", gradient.values()[at]);
+        }
     }
 
     #[test]

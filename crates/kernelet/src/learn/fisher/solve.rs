@@ -5,7 +5,7 @@
 //! `d = Phi' D^1/2 Q H`:
 //!
 //! ```text
-//! weight        (B + lambda I)^-1 d   has the coefficients  D^1/2 (Q H - (P G P + lambda I)^-1 P G Q H) / lambda
+//! weight        (B + lambda I)^-1 d   has the coefficients  D^1/2 (Q H - (P G P + lambda I)^-1 P G Q H) / lambda      [Wu2006 (49)]
 //! coefficients  (K Z K + lambda I) a = K D^1/2 Q H                                          [Franc2003 (5)]
 //! none          B^+ d                 has the coefficients  D^1/2 V L^-2 V'P G Q H,   P G P = V L V'
 //! ```

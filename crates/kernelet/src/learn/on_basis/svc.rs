@@ -1,4 +1,4 @@
-//! The support vector classifier on a basis: the paper's SVM+Approx [Franc2003 (3)], and the refit `margin` of any machine [Wu2006 (45)].
+//! The support vector classifier on a basis: the paper's SVM+Approx [Franc2003 (3)], and the refit `margin` of any machine [Wu2006 (28)].
 //!
 //! `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_i (w.v_i + b))`, solved to a small duality gap, for each two-class problem. The settings of the dual
 //! solver (tolerance, cache) are not used. Cost: n m^2 for each of 10 to 30 steps and output.

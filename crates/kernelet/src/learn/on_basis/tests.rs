@@ -219,7 +219,7 @@ fn cancelling_leaves_a_machine_that_predicts() {
         let watch = Watch::none().with_cancel(flag.clone());
         let fit = on(method(), 20, Svc::default()).learn(&data, &watch).unwrap();
         assert_eq!(fit.report.status, Status::Cancelled);
-        assert!(fit.machine.predict(&data.points).is_ok());
+        assert!(fit.machine.outputs_for(&data.points).unwrap().values().iter().all(|v| v.is_finite()));
     }
 }
 
@@ -241,7 +241,8 @@ fn every_split_of_the_rows_has_a_machine_even_without_one_class() {
     let without = data.select(&(1..40).collect::<Vec<_>>());
     for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
         let fit = learn(&on(Box::new(RandomBasis::default()), 5, Svc { multiclass, ..Svc::default() }), &without);
-        assert!(fit.machine.score(&without).unwrap().loss() < 0.5);
+        // Measured: 7 of 39 rows.
+        assert!(fit.machine.score(&without).unwrap().loss() < 0.22);
     }
 }
 

@@ -175,7 +175,8 @@ fn sinc_needs_few_vectors_and_its_noise_is_found() {
     assert_eq!(report.status, Status::Converged);
     assert!((3..=12).contains(&machine.n_vectors()), "{}", machine.n_vectors());
     let Some(Calibration::Normal { posteriors }) = &machine.calibration else { panic!() };
-    assert!((posteriors[0].noise.sqrt() - 5.0).abs() < 1.0, "{}", posteriors[0].noise.sqrt());
+    // Measured: 4.75.
+    assert!((posteriors[0].noise.sqrt() - 5.0).abs() < 0.4, "{}", posteriors[0].noise.sqrt());
     let outputs = machine.outputs_for(&data.points).unwrap();
     let deviations = machine.deviations(&data.points).unwrap();
     let dense = data.points.to_dense();
@@ -219,7 +220,8 @@ fn several_classes_share_their_vectors_and_threads_change_nothing() {
     let machine = on(1);
     assert_eq!(machine, on(4));
     assert_eq!((machine.n_outputs(), matches!(machine.decision, Decision::Largest { .. })), (3, true));
-    assert!(machine.score(&data).unwrap().loss() < 0.25);
+    // Measured: 0.053.
+    assert!(machine.score(&data).unwrap().loss() < 0.07);
 }
 
 #[test]
@@ -240,15 +242,15 @@ fn odd_input_has_a_sensible_result_or_an_error_in_words() {
     ));
     assert!(twice.unwrap().machine.n_vectors() <= 20);
     let huge = learn(&Dataset::new(Matrix::from_fn(20, 1, |i, _| i as f64), column((0..20).map(|i| 1e300 * i as f64).collect())));
-    assert!(huge.is_err() || huge.unwrap().machine.check().is_ok());
+    assert!(huge.unwrap_err().to_string().contains("too large to square"));
     // Classes that a single column separates, and data of one class.
     let separable = Generator::Clouds.make(40, 1);
-    assert!(learn(&separable).unwrap().machine.score(&separable).unwrap().loss() < 0.2);
+    assert_eq!(learn(&separable).unwrap().machine.score(&separable).unwrap().loss(), 0.0);
     let single = Dataset::new(Matrix::<f64>::zeros(3, 1), Target::Classes(Classes::from_texts(&["a", "a", "a"])));
     assert!(learn(&single).unwrap_err().to_string().contains("at least two classes"));
     assert!(learn(&Dataset::new(Matrix::<f64>::zeros(3, 1), Target::None)).is_err());
     let same = Dataset::new(Matrix::<f64>::zeros(4, 1), Target::Classes(Classes::from_texts(&["a", "b", "a", "b"])));
-    assert!(learn(&same).unwrap().machine.check().is_ok());
+    assert_eq!(learn(&same).unwrap().machine.outputs_for(&same.points).unwrap().values(), [0.0; 4]);
 }
 
 #[test]

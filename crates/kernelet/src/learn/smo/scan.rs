@@ -35,7 +35,9 @@ pub(super) fn update(v: &mut [f64], masks: &Masks, row_i: &[f32], row_j: &[f32],
     simd::run(Update { v, up: &masks.up, low: &masks.low, row_i, row_j, step })
 }
 
-/// The partner of variable i, by the second-order rule: the j whose exchange with i lowers the objective most.
+/// The partner of variable i, by the second-order rule: the j whose exchange with i lowers the objective most, among those that violate the
+/// conditions for an optimum with it. The rule is that of R.-E. Fan, P.-H. Chen, C.-J. Lin: Working set selection using second order
+/// information for training support vector machines. JMLR 6, 2005.
 pub(super) fn partner(v: &[f64], masks: &Masks, diagonal: &[f32], row_i: &[f32], top_v: f64, diagonal_i: f32) -> Option<usize> {
     simd::run(Partner { v, low: &masks.low, diagonal, row_i, top_v, diagonal_i })
 }

@@ -1,4 +1,4 @@
-//! The C source of every case, compiled by gcc with all warnings as errors, against the predictions made here.
+//! The C source of every case, compiled with all warnings as errors, against the predictions made here.
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -17,12 +17,14 @@ use crate::cases::{self, Case};
 const ROWS: usize = 40;
 const FLAGS: [&str; 6] = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 
-fn there_is_gcc() -> bool {
-    let there = Command::new("gcc").arg("--version").output().is_ok();
-    if !there {
-        eprintln!("gcc is not installed: what it makes of the C source is not tested");
+/// The C compiler: what CC names, or else the first that is there.
+fn compiler() -> Option<String> {
+    let names = std::env::var("CC").into_iter().chain(["cc", "gcc", "clang"].map(String::from));
+    let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
+    if found.is_none() {
+        eprintln!("there is no C compiler: what it makes of the C source is not tested");
     }
-    there
+    found
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -32,10 +34,11 @@ fn folder(name: &str) -> PathBuf {
 }
 
 /// Compiles and runs; its standard output.
-fn compile_and_run(folder: &Path, arguments: &[&str]) -> String {
+fn compile_and_run(compiler: &str, folder: &Path, arguments: &[&str]) -> String {
     let program = folder.join("program");
-    let gcc = Command::new("gcc").current_dir(folder).args(FLAGS).args(arguments).arg("-o").arg(&program).arg("-lm").output().unwrap();
-    assert!(gcc.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&gcc.stderr));
+    let compiled =
+        Command::new(compiler).current_dir(folder).args(FLAGS).args(arguments).arg("-o").arg(&program).arg("-lm").output().unwrap();
+    assert!(compiled.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&compiled.stderr));
     let run = Command::new(&program).output().unwrap();
     assert!(run.status.success(), "{}: {}", folder.display(), String::from_utf8_lossy(&run.stdout));
     String::from_utf8(run.stdout).unwrap()
@@ -91,14 +94,14 @@ fn expected(machine: &Machine, rows: &Matrix) -> Vec<(Vec<f64>, Option<String>)>
     (0..rows.rows()).map(line).collect()
 }
 
-fn check(case: &Case, precision: Precision, tolerance: f64, macros: &[&str]) {
+fn check(compiler: &str, case: &Case, precision: Precision, tolerance: f64, macros: &[&str]) {
     let single = precision == Precision::F32;
     let folder = folder(&format!("{}-{precision:?}-{}", case.name, macros.len()));
     let options = c::Options { name: "m".into(), precision };
     c::save(&case.machine, &options, folder.join("m.c")).unwrap();
     let rows = cases::rows(&case.machine, ROWS);
     fs::write(folder.join("main.c"), asking(&case.machine, &rows, single)).unwrap();
-    let printed = compile_and_run(&folder, &[&["m.c", "main.c"], macros].concat());
+    let printed = compile_and_run(compiler, &folder, &[&["m.c", "main.c"], macros].concat());
     let want = expected(&case.machine, &rows);
     assert_eq!(printed.lines().count(), ROWS);
     let scale = want.iter().flat_map(|(numbers, _)| numbers).fold(1.0f64, |most, v| most.max(v.abs()));
@@ -113,31 +116,29 @@ fn check(case: &Case, precision: Precision, tolerance: f64, macros: &[&str]) {
             assert!(apart <= tolerance * scale, "{} row {i}: {word} for {want}, {apart:e}", case.name);
         }
     }
-    compile_and_run(&folder, &[&["m.c", "-DM_SELF_TEST"], macros].concat());
+    compile_and_run(compiler, &folder, &[&["m.c", "-DM_SELF_TEST"], macros].concat());
 }
 
 #[test]
 fn the_c_source_of_every_machine_compiles_without_warnings_and_predicts_the_same() {
-    if there_is_gcc() {
-        cases::all().iter().for_each(|case| check(case, Precision::F64, 1e-12, &[]));
+    if let Some(compiler) = compiler() {
+        cases::all().iter().for_each(|case| check(&compiler, case, Precision::F64, 1e-12, &[]));
     }
 }
 
 #[test]
 fn the_c_source_in_single_precision_predicts_the_same() {
-    if there_is_gcc() {
-        cases::all().iter().for_each(|case| check(case, Precision::F32, 1e-6, &[]));
+    if let Some(compiler) = compiler() {
+        cases::all().iter().for_each(|case| check(&compiler, case, Precision::F32, 1e-6, &[]));
     }
 }
 
 #[test]
 fn the_built_in_exp_needs_no_library() {
-    if !there_is_gcc() {
-        return;
-    }
+    let Some(compiler) = compiler() else { return };
     for name in ["values-gaussian", "votes-sigmoid", "values-sigmoid", "values-matern52"] {
         let case = cases::all().into_iter().find(|case| case.name == name).unwrap();
-        check(&case, Precision::F64, 1e-12, &["-DM_BUILTIN_EXP"]);
-        check(&case, Precision::F32, 1e-6, &["-DM_BUILTIN_EXP"]);
+        check(&compiler, &case, Precision::F64, 1e-12, &["-DM_BUILTIN_EXP"]);
+        check(&compiler, &case, Precision::F32, 1e-6, &["-DM_BUILTIN_EXP"]);
     }
 }
