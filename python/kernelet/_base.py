@@ -55,8 +55,8 @@ class KernelMachine(BaseEstimator):
         settings: dict[str, Any] = {"learner": learner or self._learner, "seed": self._seed(), "kernel": kernel, "vectors": self._count()}
         defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
         for name, setting in self._names().items():
-            value = getattr(self, name, None)
-            if value is not defaults.get(name) and not np.array_equal(value, defaults.get(name)):
+            value, default = getattr(self, name, None), defaults.get(name)
+            if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
         return request(settings | more | (getattr(self, "options", None) or {}))
 

@@ -60,9 +60,15 @@ impl Plan {
             Plan::Basis(method) => {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
-                [own(&[]).as_slice(), &["vectors", "method"], error, shrink].concat()
+                // The large-margin machine on a basis is solved exactly.
+                let own = if learner == LearnerName::Svc { own(&["tolerance", "cache"]) } else { own(&[]) };
+                [own.as_slice(), &["vectors", "method"], error, shrink].concat()
             }
-            Plan::Baseline(_) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
+            Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
+            Plan::Baseline(Baseline::RvmMargin) => {
+                [own(&["multiclass", "tolerance", "cache", "class-weight"]).as_slice(), &["vectors", "method"]].concat()
+            }
+            Plan::Baseline(_) => [own(&["multiclass", "tolerance", "cache"]).as_slice(), &["vectors", "method"]].concat(),
         }
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{
     Method,
     field::{self, Field},
-    kernel::KernelChoice,
+    kernel::{Gamma, KernelChoice},
     learner::{LearnerName, Settings, TaskName},
     plan::Plan,
     train_fields::FIELDS,
@@ -291,6 +291,11 @@ impl Train {
     fn stored(&self) -> Train {
         let mut stored = self.clone();
         (stored.search.checkpoint, stored.search.memory, stored.settings.cache, stored.path) = (None, None, None, false);
+        // What is a default whether it is given or not.
+        stored.learner = stored.learner.filter(|learner| *learner != LearnerName::default());
+        stored.kernel.name = stored.kernel.name.filter(|name| name != "gaussian");
+        stored.kernel.gamma = stored.kernel.gamma.filter(|gamma| *gamma != Gamma::Scale);
+        stored.vectors.method = stored.vectors.method.filter(|method| *method != Method::Auto);
         stored
     }
 
