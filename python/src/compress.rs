@@ -44,7 +44,7 @@ pub fn compress(
         if let (Value::Object(about), Some(validation)) = (&mut about, &small.validation) {
             let tried = validation.tried.iter().map(|attempt| {
                 json!({
-                    "strategy": attempt.strategy, "vectors": attempt.n_vectors, "relative_residual": attempt.metrics.residual,
+                    "way": attempt.strategy, "vectors": attempt.n_vectors, "relative_residual": attempt.metrics.residual,
                     "agreement": attempt.metrics.agreement, "loss": attempt.metrics.loss, "seconds": attempt.seconds, "failed": attempt.failed,
                 })
             });

@@ -223,7 +223,7 @@ def test_what_cannot_be_is_refused_in_words():
         (svc, {"X": X, "y": Y + 1}, "class 3, which the model does not know"),
         (svc, {"refit": "margin"}, "needs rows"),
         (svc, {"n_vectors": 0}, "vectors"),
-        (svc, {"method": "nothing"}, "invalid value"),
+        (svc, {"method": "nothing"}, "method is nothing, but must be one of auto, pursuit"),
     ]
     for model, settings, words in cases:
         with pytest.raises((ValueError, TypeError), match=words):

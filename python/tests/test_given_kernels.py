@@ -34,7 +34,8 @@ def results(model, rows):
 def test_a_given_kernel_is_the_kernel_itself(make, n_vectors):
     if make is GreedyBasis and n_vectors is None:
         pytest.skip("a basis always has a number of vectors")
-    settings = {"tol": 1e-8} if "tol" in make().get_params() else {}
+    # The large-margin machine on a basis is solved exactly.
+    settings = {"tol": 1e-8} if "tol" in make().get_params() and not (make is SparseSVC and n_vectors) else {}
     settings["random_state"] = 0
     settings |= {"n_components": 3} if make is SparseKernelPCA else {}
     settings |= {"method": "greedy-basis"} if n_vectors else {}

@@ -182,7 +182,7 @@ impl Train {
 
     /// How several classes become two-class problems: as asked for, else one against all others on shared vectors where there is a budget.
     pub(super) fn multiclass(&self) -> Multiclass {
-        let usual = if self.vectors.method.is_some() { Multiclass::Shared } else { Multiclass::default() };
+        let usual = if self.plan().is_ok_and(|plan| plan == Plan::Full) { Multiclass::default() } else { Multiclass::Shared };
         match self.settings.multiclass.unwrap_or(usual) {
             Multiclass::OutputCodes { .. } => Multiclass::OutputCodes { seed: self.seed },
             how => how,
