@@ -232,7 +232,7 @@ def test_what_cannot_be_is_refused_in_words():
         kernelet.compress(svc, method="pursuit")
     with pytest.raises(ValueError, match="measured on rows"):
         kernelet.compress(svc, max_loss=0.01)
-    with pytest.raises(ValueError, match="no targets"):
+    with pytest.raises(ValueError, match="compares with the targets of the rows, which have none"):
         kernelet.compress(svc, X, max_loss=0.01)
     with pytest.warns(UserWarning, match="mean of the process"):
         kernelet.compress(gp(RBF()), n_vectors=5)
