@@ -149,7 +149,9 @@ fn repeated_vectors_do_no_harm() {
         }
         let near = run(method, &once, 60).unwrap().levels().last().unwrap().relative_residual;
         let last = path.levels().last().copied().unwrap();
-        assert!(last.relative_residual < f64::max(1e-3, 1.5 * near) && small.n_vectors() <= 60, "{which}: {last:?} {near}");
+        let constructs = ["fixed-point", "gradient", "refine"].iter().any(|name| which.starts_with(name));
+        let bound = if constructs { f64::max(1e-3, 1.5 * near) } else { 1e-3 };
+        assert!(last.relative_residual < bound && small.n_vectors() <= 60, "{which}: {last:?} {near}");
     });
 }
 
