@@ -1,4 +1,4 @@
-"""What all estimators share: how parameters reach the library, and what a fitted estimator tells."""
+"""What all estimators share: how parameters reach the library, and what a fitted estimator has."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "_X_fit"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit"):
             self.__dict__.pop(name, None)
         X = validate_data(self, X, y, **ACCEPTED, **checks)
         X, rest = (sound(X[0]), X[1]) if isinstance(X, tuple) else (sound(X), None)
@@ -62,7 +62,7 @@ class KernelMachine(BaseEstimator):
 
     def _names(self) -> dict[str, str]:
         """The parameters that are settings of a request, and the names of those settings."""
-        common = {name: name for name in ("gamma", "degree", "coef0", "method")}
+        common = {name: name for name in ("gamma", "degree", "coef0", "method", "tune")}
         return common | self._settings
 
     def _count(self) -> int | None:
@@ -103,7 +103,10 @@ class KernelMachine(BaseEstimator):
     def _learn(self, request, X, *, labels=None, codes=None, values=None, weights=None):
         """The machines of all sizes on the size path, the largest last, and their metrics."""
         arguments = (request, rows_of(X), labels, codes, values, weights, self._threads())
-        machine, smaller, figures = watched(_core.train, *arguments, verbose=self._verbose(), names=self._spelling())
+        machine, smaller, figures, tried = watched(_core.train, *arguments, verbose=self._verbose(), names=self._spelling())
+        if tried is not None:
+            names = self._spelling()
+            self.tuning_ = [{names.get(name, name): value for name, value in candidate.items()} for candidate in json.loads(tried)]
         return [*smaller, machine], json.loads(figures)
 
     def _keep(self, machines: list[_core.Machine], figures: list[dict[str, Any]] | None = None):

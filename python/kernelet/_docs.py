@@ -14,13 +14,20 @@ KERNEL = """kernel : str or callable, default='gaussian'
         Constant of the polynomial and sigmoid kernels."""
 
 COMMON = """options : dict, default=None
-        Further flags of ``kernelet train`` by name, such as ``{'starts': 4}``.
+        Further settings of ``kernelet train`` by name, such as ``{'starts': 4}``.
     n_jobs : int, default=None
         Threads; None is 1, -1 all. The result is the same for any number.
     random_state : int, RandomState instance or None, default=None
         Seed of what is drawn.
     verbose : int, default=0
         Above 0 shows progress on standard error."""
+
+TUNE = """tune : bool, default=False
+        Choose the cost and ``gamma`` by cross-validation; those that differ from their defaults are kept. ``options={'folds': 10}`` sets
+        the number of folds."""
+
+TUNING = """tuning_ : list of dict
+        With ``tune``: the settings tried and their mean loss over the folds, the best first."""
 
 FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
         The expansion vectors.
@@ -49,7 +56,7 @@ def described(direct: str = "the learner's own by its name"):
 
     def fill(estimator):
         text = estimator.__doc__ or ""
-        parts = {"{kernel}": KERNEL, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
+        parts = {"{kernel}": KERNEL, "{tune}": TUNE, "{tuning}": TUNING, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
         for mark, part in parts.items():
             text = text.replace(mark, part)
         estimator.__doc__ = text

@@ -25,10 +25,12 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         How the threshold is chosen; None is least-error.
     class_weight : dict, 'balanced' or None, default=None
         Factors of the scatter of the classes.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {fitted}
@@ -58,6 +60,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         penalty=None,
         bias=None,
         class_weight=None,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -73,6 +76,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.penalty = penalty
         self.bias = bias
         self.class_weight = class_weight
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -21,10 +21,12 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
     {budget}
     class_weight : dict, 'balanced' or None, default=None
         Factors of C for the classes.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {fitted}
@@ -53,6 +55,7 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
         coef0=0.0,
         method="auto",
         class_weight=None,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -66,6 +69,7 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.class_weight = class_weight
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

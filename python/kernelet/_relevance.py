@@ -21,10 +21,12 @@ class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
         Training stops when the evidence rises by less.
     cache_size : int, default=1024
         Megabytes for kernel values.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {fitted}
@@ -51,6 +53,7 @@ class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
         coef0=0.0,
         tol=1e-3,
         cache_size=1024,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -62,6 +65,7 @@ class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.coef0 = coef0
         self.tol = tol
         self.cache_size = cache_size
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -98,10 +102,12 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         Training stops when the evidence rises by less.
     cache_size : int, default=1024
         Megabytes for kernel values.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     {fitted}
 
     Examples
@@ -127,6 +133,7 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         coef0=0.0,
         tol=1e-3,
         cache_size=1024,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -138,6 +145,7 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         self.coef0 = coef0
         self.tol = tol
         self.cache_size = cache_size
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -19,10 +19,12 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         Penalty of large coefficients; ``--lambda`` of the command line.
     {kernel}
     {budget}
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     {fitted}
 
     Examples
@@ -50,6 +52,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         degree=3,
         coef0=0.0,
         method="auto",
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -62,6 +65,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

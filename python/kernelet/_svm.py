@@ -32,10 +32,12 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         The full machine stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values of the full machine.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
     {fitted}
@@ -70,6 +72,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         class_weight=None,
         tol=1e-3,
         cache_size=200,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -88,6 +91,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self.class_weight = class_weight
         self.tol = tol
         self.cache_size = cache_size
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -133,10 +137,12 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         Training stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values.
+    {tune}
     {common}
 
     Attributes
     ----------
+    {tuning}
     {fitted}
 
     Examples
@@ -164,6 +170,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         method="auto",
         tol=1e-3,
         cache_size=200,
+        tune=False,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -179,6 +186,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.method = method
         self.tol = tol
         self.cache_size = cache_size
+        self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -33,7 +33,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(all_finite, module)?)
 }
 
-/// Trains as a request in JSON asks for; gives the machine, the smaller ones of the size path, and as JSON text the metrics of all.
+/// Trains as a request in JSON asks for; gives the machine, the smaller ones of the size path, and as JSON text the metrics of all and
+/// the settings that tuning tried.
 #[pyfunction]
 #[pyo3(signature = (request, rows, labels=None, codes=None, values=None, weights=None, threads=1, report=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -47,7 +48,7 @@ fn train(
     weights: Option<Vec<f64>>,
     threads: usize,
     report: Option<Py<PyAny>>,
-) -> PyResult<(PyMachine, Vec<PyMachine>, String)> {
+) -> PyResult<(PyMachine, Vec<PyMachine>, String, Option<String>)> {
     work::guarded(|| {
         let request = Train::from_json(request).map_err(work::refused)?;
         let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
@@ -60,9 +61,10 @@ fn train(
         let (trained, metrics) = done.map_err(work::refused)?;
         let one = || json!([{ "vectors": trained.machine().n_vectors(), "objective": trained.fit.report.objective, "train_error": null }]);
         let metrics = if metrics.is_empty() { one() } else { json!(metrics) };
+        let tried = (!trained.tried.is_empty()).then(|| json!(trained.settings_tried()).to_string());
         let notes = trained.notes;
         let smaller = trained.smaller.into_iter().map(|fit| PyMachine::of_fit(fit, &[])).collect();
-        Ok((PyMachine::of_fit(trained.fit, &notes), smaller, metrics.to_string()))
+        Ok((PyMachine::of_fit(trained.fit, &notes), smaller, metrics.to_string(), tried))
     })
 }
 

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from kernelet import SparseKernelRidge, SparseSVC, _core
+from kernelet import RVC, SparseKernelFisher, SparseKernelRidge, SparseLogistic, SparseSVC, _core
 from kernelet.__main__ import program
 
 REQUESTS = json.loads((pathlib.Path(__file__).parents[2] / "crates" / "kernelet-cli" / "tests" / "requests.json").read_text())
@@ -84,6 +84,8 @@ def test_python_and_the_program_give_the_same_bytes(entry, tmp_path):
         (SparseSVC(n_vectors=None, C=2.5, random_state=0), {"c": 2.5}),
         (SparseSVC(n_vectors=5, class_weight="balanced", gamma="auto", random_state=3), {"vectors": 5, "class-weight": "balanced", "gamma": "auto", "seed": 3}),
         (SparseKernelRidge(n_vectors=4, alpha=0.2, random_state=0), {"learner": "ridge", "vectors": 4, "lambda": 0.2}),
+        (SparseSVC(n_vectors=5, tune=True, random_state=0), {"vectors": 5, "tune": True}),
+        (SparseSVC(n_vectors=None, C=3, tune=True, options={"folds": 3}, random_state=0), {"c": 3, "tune": True, "folds": 3}),
     ],
 )
 def test_an_estimator_asks_for_what_it_says(estimator, request_, tmp_path):
@@ -94,3 +96,35 @@ def test_an_estimator_asks_for_what_it_says(estimator, request_, tmp_path):
     estimator.save(path)
     ours, theirs = _core.Machine.load(path), by_program(["train", saved(name, tmp_path)], tmp_path, request_)
     assert ours.outputs(X).tobytes() == _core.Machine.from_bytes(theirs).outputs(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("estimator", "searched"),
+    [
+        (SparseSVC(4, tune=True), {"C", "gamma"}),
+        (SparseSVC(4, C=3, tune=True), {"C", "gamma"}),
+        (SparseLogistic(4, kernel="linear", tune=True), {"C"}),
+        (SparseKernelFisher(4, gamma=0.5, method="greedy-basis", tune=True), {"alpha", "gamma"}),
+        (RVC(tune=True), {"gamma"}),
+    ],
+)
+def test_tune_reports_what_it_tried_by_the_names_of_parameters(estimator, searched):
+    X, target = rows("classes")
+    estimator.set_params(random_state=0, options={"folds": 3}).fit(X, target["codes"])
+    losses = [candidate["loss"] for candidate in estimator.tuning_]
+    assert losses == sorted(losses)
+    assert len(losses) > 1
+    assert all(set(candidate) == searched | {"loss"} for candidate in estimator.tuning_)
+    if "gamma" in searched:
+        assert estimator.gamma_ == pytest.approx(estimator.tuning_[0]["gamma"])
+    if estimator.get_params().get("C") == 3:
+        assert {candidate["C"] for candidate in estimator.tuning_} == {3}
+
+
+def test_without_tune_there_is_no_tuning():
+    X, target = rows("classes")
+    estimator = SparseSVC(4, tune=True, random_state=0).fit(X, target["codes"])
+    assert estimator.set_params(tune=False).fit(X, target["codes"]).gamma_ == pytest.approx(1 / (2 * X.var()))
+    assert not hasattr(estimator, "tuning_")
+    with pytest.raises(ValueError, match="tune has nothing to choose: C and the width are given"):
+        SparseSVC(4, C=2, gamma=0.5, tune=True).fit(X, target["codes"])

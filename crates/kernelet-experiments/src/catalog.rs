@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use kernelet::{Error, Result};
 
-use super::{Outcome, checksum, description::Description, picture::plain};
+use super::{Outcome, description::Description, picture::plain};
 
 /// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
 const BUILT_IN: &[(&str, &str)] = &[
@@ -65,7 +65,7 @@ impl Experiment {
     /// The names of these files without their directories, with the SHA-256 sums of what they hold.
     pub fn checksums(&self, directory: &Path) -> Vec<(String, String)> {
         let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.files(directory).iter().filter_map(|path| Some((name(path), checksum::of_file(path)?))).collect()
+        self.files(directory).iter().filter_map(|path| Some((name(path), kernelet::data::checksum::of_file(path)?))).collect()
     }
 
     /// Those of them that are not there.

@@ -11,7 +11,7 @@ use std::{
 use kernelet::{Error, Result, model::write_atomically, text::counted};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Context, Experiment, checksum, choose::Chosen, description::Description};
+use super::{Cell, Context, Experiment, choose::Chosen, description::Description};
 
 /// One line.
 #[derive(Serialize, Deserialize)]
@@ -145,9 +145,9 @@ fn belonging(experiment: &Experiment, context: &Context) -> Result<String> {
         ..experiment.description.clone()
     };
     let json = serde_json::to_string(&description).map_err(|error| Error::data(format!("no JSON could be made: {error}")))?;
-    let sums: Vec<String> = experiment.files(context.data_dir).iter().filter_map(checksum::of_file).collect();
+    let sums: Vec<String> = experiment.files(context.data_dir).iter().filter_map(kernelet::data::checksum::of_file).collect();
     let text = format!("{} {} {} {json} {}", experiment.name, env!("CARGO_PKG_VERSION"), context.seed, sums.join(" "));
-    Ok(checksum::of(text.as_bytes()).unwrap_or(text))
+    Ok(kernelet::data::checksum::of(text.as_bytes()).unwrap_or(text))
 }
 
 #[cfg(test)]

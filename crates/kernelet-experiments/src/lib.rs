@@ -16,7 +16,6 @@
 //! | `represent` | How well are rows described by few vectors? |
 //! | `cells` | What came of one set, method and split? |
 //! | `journal` | What was done before an interruption? |
-//! | `checksum` | Are the data the same? |
 //! | `quantity` | What is measured? |
 //! | `summary` | How does that compare with the paper? |
 //! | `variance` | Which differences are more than chance? |
@@ -24,7 +23,6 @@
 //! | `figures`, `picture`, `drawing` | How does it look in pictures: curves and boxes, machines, SVG? |
 mod catalog;
 mod cells;
-mod checksum;
 mod choose;
 mod context;
 pub mod description;

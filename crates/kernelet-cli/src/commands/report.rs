@@ -19,7 +19,6 @@ use crate::{
     input::{self, Input},
     layout::{count, lines, seconds},
     report::{
-        checksum,
         curves::{self, Choice, Curve, Material},
         figures::{Figures, Level, Provenance, SourceFile},
         gather::{Request, gather, gather_recorded},
@@ -152,8 +151,12 @@ impl Report {
 
     fn provenance(&self, data: Option<&Dataset>, test: Option<&Dataset>, session: &Session) -> Provenance {
         let file = |what, name: &Option<String>, rows: Option<&Dataset>| {
-            let source =
-                |name: &String| SourceFile { what, name: name.clone(), rows: rows.map(Dataset::len), sha256: checksum::of_file(name) };
+            let source = |name: &String| SourceFile {
+                what,
+                name: name.clone(),
+                rows: rows.map(Dataset::len),
+                sha256: kernelet::data::checksum::of_file(name),
+            };
             name.as_ref().map(source)
         };
         let files = [file("model", &Some(self.model.clone()), None), file("data", &self.data, data), file("test", &self.test, test)];

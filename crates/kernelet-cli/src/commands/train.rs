@@ -8,12 +8,10 @@ use clap::Args;
 use kernelet::{
     Named,
     data::{Classes, Dataset, Label, Target},
-    evaluate::Candidate,
     machine::{Calibration, FeatureMetadata, SizeMetrics},
     model::{self, range::Range},
     request::{self, Given},
 };
-use serde_json::{Map, Value, json};
 
 use super::trained::{BoundReport, Spanned, Trained};
 use crate::{
@@ -104,8 +102,6 @@ impl Train {
     fn answer(&self, trained: &request::Trained, data: &Dataset, sizes: Vec<SizeMetrics>, seconds: f64) -> Trained {
         let (machine, report, request) = (trained.machine(), &trained.fit.report, &self.request.0);
         let metadata = &machine.metadata;
-        let has_gamma = machine.expansion.kernel.gamma().is_some();
-        let tried = trained.tried.iter().map(|candidate| shown(candidate, trained.tuned, has_gamma)).collect();
         Trained {
             learner: request.learner().name(),
             kernel: machine.expansion.kernel.name(),
@@ -127,7 +123,7 @@ impl Train {
             seconds,
             status: report.status,
             model: self.output.display().to_string(),
-            tried: request.tune.then_some(tried),
+            tried: request.tune.then(|| trained.settings_tried()),
             path: request.path.then_some(sizes),
             cost: trained.tuned,
             penalty: metadata.penalty.clone(),
@@ -139,19 +135,6 @@ impl Train {
             bound: trained.bound.as_ref().map(BoundReport::new),
         }
     }
-}
-
-/// One pair of settings that was tried.
-fn shown(candidate: &Candidate, cost: Option<&'static str>, has_gamma: bool) -> Value {
-    let mut object = Map::new();
-    if let Some(cost) = cost {
-        object.insert(cost.into(), json!(candidate.cost));
-    }
-    if has_gamma {
-        object.insert("gamma".into(), json!(candidate.gamma));
-    }
-    object.insert("loss".into(), json!(candidate.loss));
-    object.into()
 }
 
 /// One-vs-one problems grow with the square of the labels; a label of its own for nearly every row is a number to predict.

@@ -1,4 +1,5 @@
 //! How do numbers come in? Points, targets, data sets; where they are read, made, scaled and split.
+pub mod checksum;
 mod csr;
 mod dataset;
 mod digits;

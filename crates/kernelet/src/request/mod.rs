@@ -5,6 +5,7 @@
 //! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
 mod basis;
 mod compress;
+mod compress_checks;
 mod compress_fields;
 mod compressed;
 mod field;

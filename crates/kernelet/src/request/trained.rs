@@ -7,6 +7,7 @@ use crate::{
     machine::{Decision, Machine, Prediction, SizeMetrics},
     watch::{Status, Watch},
 };
+use serde_json::{Value, json};
 
 /// A trained machine, smaller ones where the number of vectors grew, and how they came about.
 #[derive(Debug)]
@@ -29,6 +30,17 @@ impl Trained {
     /// The machine that was asked for.
     pub fn machine(&self) -> &Machine {
         &self.fit.machine
+    }
+
+    /// What tuning tried, the best first: settings by their names, and the mean loss over the folds.
+    pub fn settings_tried(&self) -> Vec<Value> {
+        let has_gamma = self.machine().expansion.kernel.gamma().is_some();
+        let named = |candidate: &Candidate| {
+            let cost = self.tuned.map(|name| (name, candidate.cost));
+            let gamma = has_gamma.then_some(("gamma", candidate.gamma));
+            cost.into_iter().chain(gamma).chain([("loss", candidate.loss)]).map(|(name, value)| (name.to_string(), json!(value))).collect()
+        };
+        self.tried.iter().map(named).map(Value::Object).collect()
     }
 
     /// The metrics of every size; errors on the training rows unless the run is cancelled.

@@ -1,4 +1,4 @@
-//! SHA-256: are the data and the description those of the run before? The page has the sums as `sha256sum` prints them.
+//! SHA-256 as `sha256sum` prints it: is this file the one that was read before?
 use std::{fs::File, io::Read, path::Path};
 
 use sha2::{Digest, Sha256};
