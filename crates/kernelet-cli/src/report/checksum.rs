@@ -1,4 +1,4 @@
-//! SHA-256, so that the reader of a page can tell with `sha256sum` whether a file is the one that was read.
+//! SHA-256 of the input files, so that `sha256sum` can verify which file a page was made from.
 use std::{fs::File, io::Read, path::Path};
 
 use sha2::{Digest, Sha256};

@@ -132,7 +132,7 @@ fn the_same_seed_gives_the_same_figures_for_any_number_of_threads() {
 }
 
 #[test]
-fn wrong_flags_are_refused_in_words_and_leave_no_page() {
+fn wrong_flags_are_rejected_with_an_error_and_leave_no_page() {
     let folder = Folder::new();
     let (model, html) = (folder.model(), folder.path("r.html"));
     let data = folder.path("train.svm");
