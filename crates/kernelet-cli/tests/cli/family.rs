@@ -37,14 +37,14 @@ fn svr_and_nu_svr_predict_numbers() {
 }
 
 #[test]
-fn nu_svc_predicts_classes_and_says_which_nu_can_be_had() {
+fn nu_svc_predicts_classes_and_rejects_an_infeasible_nu() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(80));
     let json = all_commands(&folder, &data, &["--learner", "nu-svc", "--nu", "0.2", "--gamma", "0.5"], "nu_svc");
     assert_eq!((json["nu"].as_f64(), json["train_error"].as_f64()), (Some(0.2), Some(0.0)));
     let few = folder.file("few.svm", "1 1:1\n-1 1:2\n-1 1:3\n-1 1:4\n");
     let flags = ["train", &few, "-o", &folder.path("n"), "--learner", "nu-svc", "--nu", "0.9"];
-    run(&flags).failed(2, "nu is 0.9, but must be at most 0.5000, twice the part of the smaller side");
+    run(&flags).failed(2, "nu is 0.9, but must be at most 0.5000, twice the fraction of the smaller class");
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn the_table_marks_what_differs_and_the_files_have_their_command() {
     assert_eq!(cells.lines().filter(|line| !line.starts_with('#')).count(), 1 + 4, "{cells}");
     assert_eq!(std::fs::read_dir(&results).unwrap().count(), 3);
     let single = run(&["reproduce", &file, "--splits", "1"]).succeeded().out;
-    // One split has the standard error of a part of its test rows.
+    // One split has the binomial standard error of its test rows.
     assert!(single.contains(" +- ") && single.contains("99 *"), "{single}");
 }
 
