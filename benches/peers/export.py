@@ -136,13 +136,13 @@ def agreement():
         kernelet("export", "compressed.model", "-o", "compressed.libsvm", "--to", "libsvm")
         want = np.loadtxt(kernelet("predict", "compressed.model", "rows.npy", "--values", "decision").splitlines()[1:], delimiter=",")
         labels = np.loadtxt(kernelet("predict", "compressed.model", "rows.npy").splitlines())
-        model, have, told = svm_load_model(str(WORK / "compressed.libsvm")), [], []
+        model, have, predicted = svm_load_model(str(WORK / "compressed.libsvm")), [], []
         for row in x.astype(float):
             values = (c_double * 3)()
-            told.append(libsvm.svm_predict_values(model, gen_svm_nodearray(dict(enumerate(row, 1)))[0], values))
+            predicted.append(libsvm.svm_predict_values(model, gen_svm_nodearray(dict(enumerate(row, 1)))[0], values))
             have.append(list(values))
         worst = np.max(np.abs(np.array(have) - want)) / max(1, np.max(np.abs(want)))
-        print(f"agreement, compressed to 40 vectors: LIBSVM decision values to {worst:.1e}, labels that differ {np.sum(np.array(told) != labels)}")
+        print(f"agreement, compressed to 40 vectors: LIBSVM decision values to {worst:.1e}, labels that differ {np.sum(np.array(predicted) != labels)}")
 
 
 def speed(repeat):

@@ -1,4 +1,4 @@
-"""What all estimators share: how parameters reach the library, and what a fitted estimator has."""
+"""What all estimators share: how parameters reach the library, and the attributes of a fitted estimator."""
 
 from __future__ import annotations
 

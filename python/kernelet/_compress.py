@@ -55,23 +55,23 @@ def compress(
         ends in one; ``CalibratedClassifierCV`` around one, each of whose estimators becomes small and keeps its probabilities for X; an estimator of this
         package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. It is read, never trained again.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
-        Rows the model was trained on, or like them. Without them vectors are found by the model alone.
+        Rows the model was trained on, or like them. Without them only the model is used.
     y : array-like of shape (n_samples,), default=None
-        Their targets, for errors and for refits that look at them.
+        Their targets, for errors and for refits that use them.
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
-        How small, or how good: the flags of ``kernelet compress`` of these names. The smallest machine is made that has all the quality asked for, within
-        the bounds on its size; with none the knee of the curve is taken.
+        How small, or how good: the flags of ``kernelet compress`` of these names. The result is the smallest machine that meets all
+        requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used.
     metric : str, default=None
-        What ``max_loss`` is the rise of.
+        The metric whose increase ``max_loss`` bounds.
     method : str, default='auto'
-        How vectors are found; 'auto' tries several ways and keeps the best on held-out rows of X. See ``kernelet compress --help``.
+        How vectors are found; 'auto' tries several strategies and keeps the best on validation rows of X. See ``kernelet compress --help``.
     refit : {'projection', 'outputs', 'margin', 'rsvm', 'none'}, default=None
         Coefficients of the vectors found.
     refine : bool or {'weights', 'outputs', 'margins'}, default=None
-        Move all vectors together afterwards.
+        Optimise all vectors jointly afterwards.
     options : dict, default=None
-        Further flags of ``kernelet compress`` by name: ``{"effort": "quick"}``, ``{"labels": True}`` to learn from y too, ``{"path": True}`` for smaller
-        sizes on the way, ``{"layout": "pairs"}`` to keep the pairs of a one-vs-one machine.
+        Further flags of ``kernelet compress`` by name: ``{"effort": "quick"}``, ``{"labels": True}`` to learn from y too, ``{"path": True}`` for the
+        size path, ``{"layout": "pairs"}`` to keep the pairs of a one-vs-one machine.
     n_jobs : int, default=None
         Threads; None is 1, -1 all.
     random_state : int, RandomState instance or None, default=0
@@ -139,8 +139,8 @@ class _Work:
         pairs = found.params.get("decision_function_shape") == "ovo" and "layout" not in self.asked
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
         arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
-        machine, path, told = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
-        return _estimator(found, machine, path, json.loads(told))
+        machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
+        return _estimator(found, machine, path, json.loads(report))
 
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
@@ -160,17 +160,17 @@ def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
     return found.rows
 
 
-def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told: dict[str, Any]) -> KernelMachine:
+def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, report: dict[str, Any]) -> KernelMachine:
     """The estimator of ours that holds the smaller machine."""
     known_params = found.make._get_param_names()
     params = {name: value for name, value in found.params.items() if name in known_params}
     if "n_vectors" in known_params:
-        params["n_vectors"] = told["vectors"]
+        params["n_vectors"] = report["vectors"]
     small = found.make(**params)
     about = json.loads(machine.description())
     for name, value in {"n_features_in_": about["dim"], **found.known}.items():
         setattr(small, name, value)
-    figures = told.pop("path")
+    figures = report.pop("path")
     at: Callable[[int], _core.Machine] = path.at
     if "_X_fit" in found.known:
         kept = array_of(machine.vectors()).indices
@@ -179,7 +179,7 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, told:
         at = lambda n_vectors: on_few_rows(path.at(n_vectors), kept)  # noqa: E731
     small._set_machine(machine)
     small.path_ = Path(figures, at, machine)
-    small.agreement_, small.report_ = figures[-1].get("agreement"), told
+    small.agreement_, small.report_ = figures[-1].get("agreement"), report
     return small
 
 

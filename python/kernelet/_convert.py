@@ -39,7 +39,7 @@ class Converted:
 
 
 def convert(model: Any) -> Converted:
-    """The machine of a fitted model; a TypeError that names the way out where there is none."""
+    """The machine of a fitted model; a TypeError with a remedy where it has none."""
     if isinstance(model, (str, os.PathLike)):
         return of_machine(_core.Machine.load(model))
     if isinstance(model, _core.Machine):

@@ -36,7 +36,7 @@ FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
     intercept_ : ndarray of shape (n_outputs,)
         The offsets.
     path_ : Path
-        The sizes on the way: those that direct training grows through, or the first vectors of a basis with ``options={'path': True}``.
+        The size path: the sizes that direct training grows through, or the first vectors of a basis with ``options={'path': True}``.
     machine_ : Machine
         The machine itself.
     report_ : dict
@@ -48,7 +48,7 @@ BUDGET = """n_vectors : int or None, default=100
         The number of expansion vectors in the whole model; at most the rows there are. None trains the full machine.
     method : str, default='auto'
         How few vectors are found: {direct}, or ``'greedy-basis'``, ``'rpcholesky'``, ``'kmeans'``, ``'random'`` for training on a basis
-        chosen before. ``'auto'`` is the learner's own direct method where it has one, else ``'greedy-basis'``."""
+        chosen before. ``'auto'`` is the direct method of the estimator where it has one, else ``'greedy-basis'``."""
 
 
 def described(direct: str = "the learner's own by its name"):

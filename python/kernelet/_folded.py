@@ -12,21 +12,21 @@ from . import _core
 
 
 class SmallPipeline(Pipeline):
-    """A pipeline whose last step is a machine of this package: what that tells, the pipeline tells too."""
+    """A pipeline whose last step is a machine of this package, with the fitted attributes of that step."""
 
     @property
     def path_(self) -> Any:
-        """The sizes on the way; see :class:`kernelet.Path`."""
+        """The size path; see :class:`kernelet.Path`."""
         return self[-1].path_
 
     @property
     def agreement_(self) -> Any:
-        """The part of the rows with the original's label."""
+        """The fraction of rows with the label of the original."""
         return self[-1].agreement_
 
     @property
     def report_(self) -> Any:
-        """How it went."""
+        """The report of the compression."""
         return self[-1].report_
 
     @property
@@ -47,7 +47,7 @@ class SmallPipeline(Pipeline):
         self._whole().save(path, "onnx")
 
     def to_libsvm(self, path: Any) -> None:
-        """Writes the machine as a LIBSVM model; the library refuses where a scaling has no place."""
+        """Writes the machine as a LIBSVM model; an error where the format cannot express the scaling."""
         self._whole().save(path, "libsvm")
 
     def to_c(self, path: Any) -> None:

@@ -94,7 +94,7 @@ class Labels(KernelMachine):
 
 
 class Probabilities(KernelMachine):
-    """Classifiers that tell probabilities."""
+    """Classifiers that predict probabilities."""
 
     def predict_proba(self, X):
         """The probability of each class.

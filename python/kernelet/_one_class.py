@@ -16,7 +16,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     Parameters
     ----------
     nu : float, default=0.5
-        Part of the rows that may lie outside, above 0 and at most 1.
+        Upper bound on the fraction of training rows outside, above 0 and at most 1.
     {kernel}
     {budget}
     tol : float, default=1e-3

@@ -1,4 +1,4 @@
-"""Every size on the way to a machine, with its figures."""
+"""The size path of a machine, with metrics of every size."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Path:
 
     @property
     def columns(self) -> list[str]:
-        """The names of the figures."""
+        """The names of the metrics."""
         return list(self._columns)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
@@ -54,13 +54,13 @@ class Path:
     def at(self, n_vectors: int) -> _core.Machine:
         """The largest machine of at most so many vectors."""
         if self._at is None:
-            raise ValueError("the machines on the way are not in pickles and model files; fit or compress again, or save the sizes you want")
+            raise ValueError("the other machines of the size path are not stored in pickles and model files; fit or compress again, or save the sizes you want")
         if not isinstance(n_vectors, Integral):
             raise TypeError(f"n_vectors must be an integer, not {n_vectors!r}")
         return self._at(int(min(max(n_vectors, 0), self.sizes[-1])))
 
     def frame(self) -> Any:
-        """The figures as a pandas DataFrame."""
+        """The metrics as a pandas DataFrame."""
         try:
             import pandas
         except ImportError:
@@ -68,7 +68,7 @@ class Path:
         return pandas.DataFrame(self._columns)
 
     def plot(self, column: str | None = None, ax: Any = None) -> Any:
-        """A figure over the number of vectors: the error where it is known, else the first there is; returns the axes. Needs matplotlib."""
+        """Plots a metric against the number of vectors: the error where it is known, else the first available; returns the axes. Needs matplotlib."""
         from ._plots import _axes
 
         known = [name for name in ("train_error", "agreement", "relative_residual", "mean_error", "objective") if name in self._columns]
@@ -86,7 +86,7 @@ class Path:
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one HTML file with the curves of these sizes, to be opened in any browser. ``kernelet report MODEL --data DATA`` shows more."""
         if self._machine is None:
-            raise ValueError("only compress leaves machines that remember their sizes; save the model and use: kernelet report MODEL --data DATA -o FILE")
+            raise ValueError("only machines from compress store their size path; save the model and use: kernelet report MODEL --data DATA -o FILE")
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "small.model"
             self._machine.save(model, "kernelet")
@@ -100,7 +100,7 @@ class Path:
 
 
 def path_of(machines: list[_core.Machine], figures: list[dict[str, Any]]) -> Path:
-    """The path of machines that are at hand, smallest first."""
+    """The path of machines in memory, smallest first."""
 
     def at(n_vectors: int) -> _core.Machine:
         fitting = [machine for machine, size in zip(machines, figures, strict=True) if size["vectors"] <= n_vectors]

@@ -25,7 +25,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
     multiclass : {'one-vs-one', 'one-vs-rest', 'ecoc', 'shared'} or None, default=None
         How several classes become two-class problems; None is one-vs-one for the full machine, shared with a budget.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
-        Whether machines for pairs of several classes tell one decision for each class or one for each pair.
+        Whether one-vs-one machines return one decision value for each class or one for each pair.
     class_weight : dict, 'balanced' or None, default=None
         Factors of C for the classes.
     tol : float, default=1e-3

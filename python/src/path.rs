@@ -1,14 +1,14 @@
-//! Machines of several sizes, and figures about them as JSON text: a list of objects, smallest size first.
+//! Machines of several sizes, and their metrics as JSON text: a list of objects, smallest size first.
 use kernelet::{basis::Basis, compress::Path, linalg::dot, machine::Machine};
 use pyo3::{exceptions::PyValueError, prelude::*};
 use serde_json::{Value, json};
 
 use crate::{machine::PyMachine, work::guarded};
 
-/// The machines of every size on the way to a smaller machine.
+/// The size path: the machines of every size.
 #[pyclass(frozen, name = "Path", module = "kernelet._core")]
 pub struct PyPath {
-    /// Those that figures were made for, smallest first.
+    /// Those with metrics, smallest first.
     pub machines: Vec<Machine>,
     /// Every size, where it is known.
     pub path: Option<Path>,
@@ -20,14 +20,15 @@ impl PyPath {
     fn at(&self, vectors: usize) -> PyResult<PyMachine> {
         guarded(|| {
             let every = self.path.as_ref().and_then(|path| path.at(vectors));
-            let told = || self.machines.iter().rev().find(|machine| machine.n_vectors() <= vectors).cloned();
-            let found = every.or_else(told).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
+            let measured = || self.machines.iter().rev().find(|machine| machine.n_vectors() <= vectors).cloned();
+            let found =
+                every.or_else(measured).ok_or_else(|| PyValueError::new_err(format!("every size has more than {vectors} vectors")))?;
             Ok(PyMachine::new(found))
         })
     }
 }
 
-/// Vectors, and the largest and the mean squared distance of the rows from their span; for a basis that does not grow one by one only the last.
+/// Vectors, and the largest and the mean squared distance of the rows from their span; for a basis that does not grow one vector at a time only the last.
 pub fn metrics_of_basis(basis: &Basis, grows: bool) -> String {
     let (n, most) = (basis.errors.len(), basis.frame.len());
     let mut errors = basis.errors.clone();

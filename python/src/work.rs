@@ -1,4 +1,4 @@
-//! Long work beside a Python that stays alive: other threads run, Ctrl-C is seen, progress is told.
+//! Long computations while Python stays responsive: other threads run, Ctrl-C is handled, progress is reported.
 use std::{
     any::Any,
     collections::HashMap,
@@ -30,10 +30,10 @@ const PATIENCE: Duration = Duration::from_millis(400);
 type Pools = HashMap<(u32, usize), Arc<ThreadPool>>;
 
 /// One report of progress: stage, done, total, figure.
-type Told = (String, u64, Option<u64>, Option<f64>);
+type Update = (String, u64, Option<u64>, Option<f64>);
 
 /// Does the work on a pool of so many threads, without holding Python's lock. Ctrl-C cancels it and is then raised, soon in any case: work that has not
-/// ended by then is left to end by itself, and nobody hears of it.
+/// ended by then finishes in the background, and its result is dropped.
 pub fn interruptible<T: Send + 'static>(
     py: Python,
     threads: usize,
@@ -42,14 +42,14 @@ pub fn interruptible<T: Send + 'static>(
 ) -> PyResult<T> {
     let pool = pool(threads)?;
     let cancel = Arc::new(AtomicBool::new(false));
-    let latest: Arc<Mutex<Option<Told>>> = Arc::default();
+    let latest: Arc<Mutex<Option<Update>>> = Arc::default();
     let (sender, receiver) = mpsc::channel();
-    let (flag, told) = (cancel.clone(), report.is_some().then(|| latest.clone()));
+    let (flag, update) = (cancel.clone(), report.is_some().then(|| latest.clone()));
     let started = thread::Builder::new().spawn(move || {
         let mut watch = Watch::none().with_cancel(flag);
-        if let Some(told) = told {
+        if let Some(update) = update {
             watch = watch.with_reporter(move |p| {
-                *told.lock().unwrap_or_else(PoisonError::into_inner) = Some((p.stage.to_string(), p.done, p.total, p.figure));
+                *update.lock().unwrap_or_else(PoisonError::into_inner) = Some((p.stage.to_string(), p.done, p.total, p.figure));
             });
         }
         let _ = sender.send(caught(|| pool.install(|| work(&watch))));
@@ -57,9 +57,9 @@ pub fn interruptible<T: Send + 'static>(
     started.map_err(not_started)?;
     let mut interrupt = None;
     let listen = &mut || {
-        let told = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let heard = Python::attach(|py| match (&report, told) {
-            (Some(report), Some(told)) => report.call1(py, told).and_then(|_| py.check_signals()),
+        let update = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let heard = Python::attach(|py| match (&report, update) {
+            (Some(report), Some(update)) => report.call1(py, update).and_then(|_| py.check_signals()),
             _ => py.check_signals(),
         });
         if let Err(error) = heard {

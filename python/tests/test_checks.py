@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, on every estimator: the full machine, the usual budget, and each way to a basis."""
+"""scikit-learn's own checks, on every estimator: the full machine, the usual budget, and each method to choose a basis."""
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks

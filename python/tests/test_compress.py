@@ -87,7 +87,7 @@ def test_a_tenth_of_the_digits_machine_is_within_a_point():
     rows, labels = DIGITS
     svc = SVC(C=10).fit(rows[:1000], labels[:1000])
     small = kernelet.compress(svc, rows[:1000], labels[:1000], fraction=0.1)
-    # The machine knows the rows by heart, so that what imitates its weights is a start for training alone.
+    # The machine fits its training rows near-perfectly, so that imitation of its weights is a warm start, not a candidate.
     assert small.report_["goals_met"] and [one["way"] for one in small.report_["tried"]] == ["distil"] and small.report_["held_out_rows"] == 250
     assert isinstance(small, SparseSVC) and small.n_vectors_ <= 0.1 * len(svc.support_) + 1
     assert small.score(rows[1000:], labels[1000:]) >= svc.score(rows[1000:], labels[1000:]) - 0.01
@@ -206,7 +206,7 @@ def test_given_kernels_choose_among_their_rows():
         kernelet.compress(SVC(kernel="precomputed").fit(gram, Y), n_vectors=15)
 
 
-def test_what_cannot_be_is_refused_in_words():
+def test_invalid_settings_are_rejected_with_an_error():
     class Own(SVC):
         pass
 

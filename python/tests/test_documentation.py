@@ -1,4 +1,4 @@
-"""Examples in docstrings and in the guide run as they are printed; the stub tells what the compiled part has."""
+"""Examples in docstrings and in the guide run as they are printed; the stub declares what the compiled part has."""
 
 import ast
 import doctest

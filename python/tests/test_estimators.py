@@ -111,7 +111,7 @@ def test_storage_and_threads_do_not_change_the_result(estimator):
 
 
 @every
-def test_bad_input_is_refused_in_words(estimator):
+def test_bad_input_is_rejected_with_an_error(estimator):
     X, y = IRIS
     y = target(estimator, y)
     with pytest.raises(NotFittedError):

@@ -21,7 +21,7 @@ def half(a, b):
 
 
 def cubic(a, b):
-    """No two rows have the same k(x, x), so that the first vector of a basis is the same by either way to its value."""
+    """No two rows have the same k(x, x), so that the first vector of a basis is the same with computed and with given kernel values."""
     return polynomial_kernel(a, b, degree=3, gamma=0.1, coef0=1)
 
 

@@ -1,4 +1,4 @@
-"""Sizes on the way."""
+"""The size path."""
 
 import pickle
 
@@ -11,7 +11,7 @@ from kernelet import GreedyBasis, SparseKernelFisher, SparseKernelPCA, SparseKer
 X, Y = load_iris(return_X_y=True)
 
 
-def test_growing_vectors_tell_their_sizes():
+def test_growing_vectors_have_a_size_path():
     model = SparseSVC(8, C=10, options={"growth": "doubling"}, random_state=0).fit(X, Y)
     path = model.path_
     assert path.sizes.tolist() == [4, 8] and path.columns == ["vectors", "objective", "train_error"]

@@ -77,12 +77,12 @@ def test_other_threads_run_meanwhile():
     assert turns[0] > 0.1 * took / 0.005
 
 
-def test_progress_is_told_on_standard_error(capsys):
+def test_progress_is_printed_on_standard_error(capsys):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(4000, 10))
     SparseSVC(60, options={"iterations": 100}, random_state=0, verbose=1).fit(X, (X[:, 0] > X[:, 1] ** 2).astype(int))
-    told = capsys.readouterr()
-    assert " of " in told.err and not told.out
+    printed = capsys.readouterr()
+    assert " of " in printed.err and not printed.out
 
 
 def test_the_program_runs_as_a_module(tmp_path):

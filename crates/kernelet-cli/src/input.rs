@@ -89,7 +89,7 @@ pub struct Blocks<'a> {
 }
 
 impl Blocks<'_> {
-    /// The next rows, none after the last. What is to be said about several blocks is said once.
+    /// The next rows, none after the last. Notes about several blocks are printed once.
     pub fn next(&mut self, session: &Session) -> Result<Option<Dataset>> {
         let Some(Read { dataset, notes }) = self.blocks.next_block().map_err(|error| Failure::in_file(self.path, error))? else {
             return Ok(None);

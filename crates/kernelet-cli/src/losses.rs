@@ -1,4 +1,4 @@
-//! What a format has no place for, said before it is lost. What would change predictions is refused by the writers instead.
+//! What a format cannot express, reported before it is lost. What would change predictions is rejected by the writers instead.
 use kernelet::{
     data::Label,
     machine::{Calibration, Machine},
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_spelled_otherwise_are_told() {
+    fn numbers_that_are_spelled_otherwise_are_reported() {
         let labels = |texts: &[&str]| texts.iter().map(|&text| Label::new(text)).collect::<Vec<_>>();
         assert_eq!(spellings(&labels(&["-1", "+1"])).unwrap(), "the spelling of labels: +1 becomes 1");
         assert_eq!(spellings(&labels(&["0", "1"])), None);

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Context, Experiment, Outcome, Quantity,
-    choose::{Chosen, Place, told},
+    choose::{Chosen, Place, listed},
     description::{Description, Method, Set, Values},
     journal::Journal,
     machines::{Machines, Ready},
@@ -56,7 +56,7 @@ pub struct Cell {
     pub train_error: Option<f64>,
     /// Vectors of the machine.
     pub vectors: usize,
-    /// The squared distance of the weight vectors from those before compression, as a part of their length.
+    /// The squared distance of the weight vectors from those before compression, as a fraction of their length.
     pub relative_residual: Option<f64>,
     /// Test rows on the wrong side of each output, where they are wanted.
     #[serde(default)]
@@ -136,7 +136,7 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
                 }
             };
             for (method, values) in found {
-                (context.detail)(&format!("{}: {} on {} has {}", experiment.name, method, set.name, told(&values)));
+                (context.detail)(&format!("{}: {} on {} has {}", experiment.name, method, set.name, listed(&values)));
                 chosen.entry(method).or_default().extend(values);
             }
         }

@@ -185,7 +185,7 @@ fn least(values: impl Iterator<Item = f64>) -> usize {
 }
 
 /// Values as a list of `NAME value`, for people.
-pub fn told(values: &Values) -> String {
+pub fn listed(values: &Values) -> String {
     let one = |(name, value): (&String, &Value)| format!("{name} {}", value.text());
     values.iter().map(one).collect::<Vec<_>>().join(", ")
 }

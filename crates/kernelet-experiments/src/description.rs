@@ -1,8 +1,8 @@
 //! What an experiment is: sets, methods as requests of the library, and what the paper printed. Written in TOML.
 //!
 //! The settings of requests have places such as `{gamma}` that are filled for each set: from its `values`, from those that a method runs through (`each`), from
-//! those that are chosen (`choose`), and from what is counted for each split: `{part}` is so many vectors as the part of those that a full
-//! machine has there, or of the rows.
+//! those that are chosen (`choose`), and from what is counted for each split: `{part}` is a number of vectors: a
+//! fraction of those of a full machine there, or of the rows.
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub struct Description {
     /// Seed of rows that are drawn.
     #[serde(default)]
     pub seed: u64,
-    /// What is told besides error and vectors.
+    /// Quantities that are reported in addition to error and vectors.
     #[serde(default)]
     pub columns: Vec<Quantity>,
     /// Values that are chosen before.
@@ -51,9 +51,9 @@ pub struct Description {
     /// Pictures.
     #[serde(default)]
     pub figures: Vec<FigureOf>,
-    /// Who learns.
+    /// The methods that are compared.
     pub methods: Vec<Method>,
-    /// From what.
+    /// The data sets.
     pub sets: Vec<Set>,
 }
 
@@ -82,7 +82,7 @@ pub enum Value {
 /// Values by name.
 pub type Values = BTreeMap<String, Value>;
 
-/// One way to learn.
+/// One method: an estimator, perhaps compressed afterwards, or a representation of the rows.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Method {
@@ -92,9 +92,9 @@ pub struct Method {
     pub train: Option<Asked>,
     /// The request to compress the machine that was trained, [`kernelet::request::Compress`].
     pub compress: Option<Asked>,
-    /// A basis, or kernel PCA, that rows are to be described with; the error is their squared distance from what describes them.
+    /// A basis, or kernel PCA, that represents the rows; the error is the squared distance of the rows from their representation.
     pub represent: Option<Asked>,
-    /// `{part}` is this part,
+    /// `{part}` is this fraction
     pub part: Option<f64>,
     /// of the vectors of the machine of this request; of the rows where none is given.
     pub of: Option<Asked>,
@@ -148,7 +148,7 @@ pub struct Set {
     pub generator: Option<String>,
     /// Rows to train on, where they are drawn or the splits of the file are not wanted.
     pub train: Option<usize>,
-    /// Rows to test on; for a file all that are left where this is not said.
+    /// Rows to test on; for a file all remaining rows where this is not given.
     pub test: Option<usize>,
     /// How features are scaled, by the training rows: `standard` or `minmax`.
     pub scale: Option<String>,
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_description_is_refused_in_words() {
+    fn a_wrong_description_is_rejected_with_an_error() {
         let cases = [
             ("splits = 2", "splits = 0", "splits is 0, but must be between 1 and 10000"),
             ("splits = 2", "split = 2", "unknown field `split`"),

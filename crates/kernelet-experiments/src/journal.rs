@@ -1,5 +1,5 @@
-//! What is done is kept, so that an interrupted run goes on where it was: a line of JSON for each cell in `NAME.jsonl`, after a first line that
-//! tells the experiment, its data and its seed. Another experiment begins anew.
+//! Completed cells are stored, so that an interrupted run can resume: a line of JSON for each cell in `NAME.jsonl`, after a first line that
+//! identifies the experiment, its data and its seed. Cells of a different experiment are not reused.
 use std::{
     collections::BTreeMap,
     fs::{self, File, OpenOptions},

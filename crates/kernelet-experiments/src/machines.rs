@@ -66,7 +66,7 @@ impl<'a> Machines<'a> {
         Ok(Ready { train, compress, parts })
     }
 
-    /// The machine of this request, with so many vectors for each class where that is said, kept for the next who asks.
+    /// The machine of this request, with so many vectors for each class where that is given; it is cached.
     pub fn full(&mut self, asked: &Asked, parts: Option<Vec<usize>>, watch: &Watch) -> Result<Arc<Trained>, String> {
         let key = (asked.clone(), parts.clone());
         if let Some(fit) = self.known.get(&key) {

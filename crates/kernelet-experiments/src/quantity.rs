@@ -25,7 +25,7 @@ pub enum Quantity {
     Iterations,
     /// Kernel evaluations of learning.
     Evaluations,
-    /// The squared distance of the weight vectors, as a part of their length.
+    /// The squared distance of the weight vectors, as a fraction of their length.
     Residual,
     /// The objective of learning.
     Objective,

@@ -32,9 +32,9 @@ pub struct Outcome {
     pub paper: String,
     /// What a reader should know.
     pub note: Option<String>,
-    /// Splits asked for; a row tells how many there were.
+    /// Splits requested; a row has the number of splits that there were.
     pub splits: usize,
-    /// What is told, error and vectors first.
+    /// The quantities reported, error and vectors first.
     #[serde(skip)]
     pub quantities: Vec<Quantity>,
     /// One row for each set and method.
@@ -74,7 +74,7 @@ pub struct Row {
     pub c: Option<f64>,
     /// How many splits.
     pub splits: usize,
-    /// What is told.
+    /// The quantities reported.
     #[serde(flatten)]
     figures: BTreeMap<&'static str, Figure>,
 }
@@ -84,7 +84,7 @@ pub struct Row {
 pub struct Figure {
     /// The mean.
     pub mean: f64,
-    /// The standard error of the mean; for a single split that of a part of the test rows, where the number is one.
+    /// The standard error of the mean; for a single split the binomial one of the test rows, where the number is a fraction of them.
     pub standard_error: Option<f64>,
     /// What the paper printed.
     pub printed: Option<f64>,
@@ -128,7 +128,7 @@ impl Outcome {
             note: description.note.clone(),
             splits,
             tally: Tally::of(&rows),
-            quantities: description.told(),
+            quantities: description.reported(),
             rows,
             chosen: names.zip(chosen).filter(|(_, chosen)| !chosen.is_empty()).collect(),
             sides: sides::table(description, &cells),
@@ -140,20 +140,20 @@ impl Outcome {
 }
 
 impl Description {
-    /// What is told of each set and method: error and vectors, what the description names, and what the paper printed.
-    fn told(&self) -> Vec<Quantity> {
+    /// The quantities reported for each set and method: error and vectors, those that the description names, and those that the paper printed.
+    fn reported(&self) -> Vec<Quantity> {
         let printed = self.sets.iter().map(|set| &set.printed).chain(self.average.iter().map(|average| &average.printed));
         let printed = printed.flat_map(BTreeMap::values).flat_map(BTreeMap::keys);
         each_once([Quantity::Error, Quantity::Vectors].iter().chain(&self.columns).chain(printed))
     }
 
-    /// What is measured: what is told or drawn.
+    /// The quantities measured: those reported or drawn.
     fn quantities(&self) -> Vec<Quantity> {
-        let (told, drawn) = (self.told(), self.figures.iter().flat_map(|figure| [&figure.x, &figure.y]));
-        each_once(told.iter().chain(drawn))
+        let (reported, drawn) = (self.reported(), self.figures.iter().flat_map(|figure| [&figure.x, &figure.y]));
+        each_once(reported.iter().chain(drawn))
     }
 
-    /// True where a number is told.
+    /// True where a quantity is measured.
     pub fn wants(&self, quantity: Quantity) -> bool {
         self.quantities().contains(&quantity)
     }

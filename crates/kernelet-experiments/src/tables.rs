@@ -3,7 +3,7 @@ use kernelet::text::{count, counted, exact, figure, seconds};
 
 use super::{
     Cell, Outcome, Row,
-    choose::told,
+    choose::listed,
     quantity::Quantity,
     sides::Sides,
     summary::{AVERAGE, Figure, Tally},
@@ -108,17 +108,17 @@ fn chosen(outcome: &Outcome) -> String {
     }
     let mut text = "\nChosen before:\n\n".to_string();
     for (set, methods) in &outcome.chosen {
-        let mut all: Vec<String> = methods.iter().map(|(method, values)| format!("{method}: {}", told(values))).collect();
+        let mut all: Vec<String> = methods.iter().map(|(method, values)| format!("{method}: {}", listed(values))).collect();
         // All methods with the same values need no names.
         if let Some(values) = methods.values().next().filter(|first| methods.len() > 1 && methods.values().all(|values| values == *first)) {
-            all = vec![told(values)];
+            all = vec![listed(values)];
         }
         text += &format!("- {set}: {}\n", escaped(&all.join("; ")));
     }
     text
 }
 
-/// The analysis of variance in words and tables.
+/// The analysis of variance as text and tables.
 fn analysis(variance: &Variance) -> String {
     let mut text =
         "\nAnalysis of variance of the errors, main effects:\n\n| factor | freedom | mean square | F | p |\n|---|--:|--:|--:|--:|\n"
@@ -145,7 +145,7 @@ fn small(p: f64) -> String {
     if p < 1e-4 { "< 0.0001".into() } else { format!("{p:.4}") }
 }
 
-/// The cells, after lines with `#` that tell how they were made.
+/// The cells, after comment lines with the version and the command.
 pub fn csv(outcome: &Outcome, made: &Made) -> String {
     let mut text = format!("# kernelet {}, {}\n# {}\n", made.version, splits(outcome), made.command);
     text += "set,method,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n";
@@ -169,8 +169,8 @@ impl Outcome {
         let names = ["set", "method"].into_iter().chain(settings.into_iter().flatten()).chain(["splits"]);
         let mut header: Vec<String> = names.map(String::from).collect();
         let percent = self.rows.first().is_none_or(|row| row.percent);
-        let told: Vec<(Quantity, bool)> = self.quantities.iter().map(|&quantity| (quantity, self.printed(quantity))).collect();
-        for (quantity, printed) in &told {
+        let reported: Vec<(Quantity, bool)> = self.quantities.iter().map(|&quantity| (quantity, self.printed(quantity))).collect();
+        for (quantity, printed) in &reported {
             header.push(quantity.title(percent).into());
             header.extend(printed.then(|| "printed".to_string()));
         }
@@ -178,7 +178,7 @@ impl Outcome {
             let mut fields = vec![row.set.clone(), row.method.clone()];
             fields.extend([gamma.then(|| setting(row.gamma)), c.then(|| setting(row.c))].into_iter().flatten());
             fields.push(count(row.splits));
-            for &(quantity, printed) in &told {
+            for &(quantity, printed) in &reported {
                 let (ours, theirs) = row.figure(quantity).map(|figure| compared(&figure, quantity.digits(row.percent))).unwrap_or_default();
                 fields.push(ours);
                 fields.extend(printed.then_some(theirs));
@@ -188,7 +188,7 @@ impl Outcome {
         (header, self.rows.iter().map(row).collect())
     }
 
-    /// What is to be said below the table.
+    /// The remarks below the table.
     pub fn remarks(&self) -> Vec<String> {
         let figures = self.rows.iter().flat_map(|row| self.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
         let marked = figures.into_iter().any(|figure| figure.differs);
@@ -204,7 +204,7 @@ impl Outcome {
     }
 }
 
-/// A setting, the shorter way.
+/// A setting in decimal or scientific notation, whichever is shorter.
 fn setting(value: Option<f64>) -> String {
     let Some(value) = value else { return String::new() };
     let (plain, scientific) = (figure(value), format!("{value:e}"));
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_how_it_was_made_and_what_was_printed() {
+    fn the_page_has_its_command_and_what_was_printed() {
         let made = Made { command: "kernelet reproduce x".into(), version: "1.2.3", machine: "2 cores".into(), ..Made::default() };
         let page = markdown(&outcome(2), &made);
         assert!(page.contains("| error % | a,b |\n|---|--:|\n| svm | 11.00 +- 1.00 (9) |\n"), "{page}");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_splits_than_asked_for_are_said() {
+    fn fewer_splits_than_requested_are_reported() {
         assert_eq!(splits(&outcome(5)), "5 splits where there are so many");
         let (header, rows) = outcome(5).table();
         assert_eq!(header, ["set", "method", "gamma", "splits", "error %", "printed", "vectors", "iterations"]);

@@ -9,7 +9,7 @@
 //! q_fab = |m_fa - m_fb| / sqrt(S / v / (N / L_f))
 //! ```
 //! and p is the chance of a larger F, or of a larger studentized range of L_f means. In a balanced design, where any two levels of two
-//! factors meet equally often, the S_f do not depend on the order of the factors; other designs are refused. Cost: N values for each factor
+//! factors meet equally often, the S_f do not depend on the order of the factors; other designs are rejected. Cost: N values for each factor
 //! and about 10,000 values of erfc for each pair of levels.
 mod fisher;
 mod studentized;
@@ -19,7 +19,7 @@ use serde::Serialize;
 /// Values up to this have squares that do not overflow.
 const LARGEST: f64 = 1e150;
 
-/// One way in which observations differ, such as the set or the method.
+/// A factor of the design, such as the set or the method.
 #[derive(Clone, Debug, Serialize)]
 pub struct Factor {
     /// What it is called.
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_analysed_is_refused_in_words() {
+    fn what_cannot_be_analysed_is_rejected_with_an_error() {
         let (factors, values) = design();
         let refused = |factors: &[Factor], values: &[f64]| analyse(factors, values).unwrap_err();
         assert_eq!(refused(&[], &values), "the analysis of variance needs at least one factor");

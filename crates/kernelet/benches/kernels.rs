@@ -83,7 +83,7 @@ fn row(bencher: Bencher, kernel: &Kernel, tolerance: f64) {
     bencher.counter(ItemsCount::new(x.len())).bench_local(|| rows.row(black_box(17), &mut out));
 }
 
-/// Steps a second of the solver on 2,000 rows: the first 5,000 steps, with and without room for the rows.
+/// Steps a second of the solver on 2,000 rows: the first 5,000 steps, with and without a cache for the kernel rows.
 #[divan::bench(args = [200 << 20, 0], sample_count = 5)]
 fn solver_step(bencher: Bencher, cache_bytes: usize) {
     const STEPS: u64 = 5000;

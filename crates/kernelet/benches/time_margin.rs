@@ -1,4 +1,4 @@
-//! Trains sparse large-margin machines with shared vectors on a file of arrays X_train, y_train, X_test, y_test, and tells error and time:
+//! Trains sparse large-margin machines with shared vectors on a file of arrays X_train, y_train, X_test, y_test, and prints error and time:
 //!
 //! ```text
 //! cargo run --release -p kernelet --example time_margin -- FILE.npz NAME=VALUE..

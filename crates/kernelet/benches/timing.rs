@@ -1,4 +1,4 @@
-//! Times one run on one thread and prints a line of JSON; `benches/peers/peers.py` sets it beside the same work of other programs.
+//! Times one run on one thread and prints a line of JSON; `benches/peers/peers.py` compares it with the same work of other programs.
 //!
 //! ```text
 //! timing fit FILE NAME=VALUE..          a support vector machine with the Gaussian kernel and tolerance 1e-3; the names are learner, gamma,
@@ -7,7 +7,7 @@
 //! timing pca FILE GAMMA COMPONENTS      kernel PCA with the Gaussian kernel
 //! timing read FILE TIMES                LIBSVM text from memory: megabytes a second over so many readings
 //! ```
-//! Seconds are processor time of the working thread where the system tells it (Linux), else time on the wall.
+//! Seconds are processor time of the working thread where the system reports it (Linux), else wall-clock time.
 use std::{
     error::Error,
     fs,
@@ -170,14 +170,14 @@ impl Clock {
     }
 }
 
-/// What the current thread has run so far, where the system tells it. It is exact to a tick of the system's clock, some milliseconds:
+/// Processor time of the current thread so far, where the system reports it. Its resolution is a tick of the system's clock, some milliseconds:
 /// measure nothing shorter than a few tenths of a second.
 fn processor_time() -> Option<Duration> {
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     Some(Duration::from_nanos(text.split_whitespace().next()?.parse().ok()?))
 }
 
-/// The most memory this process has held so far, where the system tells it.
+/// The peak memory of this process so far, where the system reports it.
 fn peak_megabytes() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

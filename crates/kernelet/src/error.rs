@@ -94,7 +94,7 @@ pub enum Error {
     Io {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -118,7 +118,7 @@ impl Error {
         }
     }
 
-    /// Data that cannot be used, said in a sentence.
+    /// Data that cannot be used, with the reason as a sentence.
     pub fn data(reason: impl Into<String>) -> Self {
         Error::Data(reason.into())
     }

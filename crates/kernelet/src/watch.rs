@@ -113,12 +113,12 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// A watch for a part of the work on another thread: it passes on the wish to stop, reports nothing and counts for itself.
+    /// A watch for a part of the work on another thread: it forwards cancellation, reports nothing and has its own counts.
     pub fn silent(&self) -> Watch<'static> {
         Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0) }
     }
 
-    /// Tells the caller how far the work has come.
+    /// Reports progress to the caller.
     pub fn report(&self, stage: &str, done: u64, total: Option<u64>, figure: Option<f64>) {
         if let Some(reporter) = &self.reporter {
             reporter(&Progress { stage, done, total, figure });

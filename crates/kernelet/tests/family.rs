@@ -89,7 +89,7 @@ fn dense_sparse_and_wide_sparse_rows_give_the_same_machine() {
 }
 
 #[test]
-fn bad_rows_are_refused_and_odd_ones_do_no_harm() {
+fn bad_rows_are_rejected_and_odd_ones_do_no_harm() {
     let texts: Vec<&str> = (0..20).map(|i| ["a", "b"][i % 2]).collect();
     let data = |x: Matrix| Dataset::new(x, Target::Classes(Classes::from_texts(&texts)));
     for learner in learners(&Kernel::gaussian(1.0), 1e-3) {

@@ -314,7 +314,7 @@ fn labelled(rows: Matrix, codes: Vec<u32>) -> Dataset {
 }
 
 #[test]
-fn what_cannot_be_learned_is_said_in_words() {
+fn what_cannot_be_learned_is_rejected_with_an_error() {
     let error = |fisher: &Fisher, data: &Dataset| fisher.learn(data, &Watch::none()).unwrap_err();
     let none = Fisher { penalty: Penalty::None, ..Fisher::default() };
     let pair = labelled(Matrix::from_fn(2, 1, |i, _| i as f64), vec![0, 1]);

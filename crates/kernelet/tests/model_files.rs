@@ -203,7 +203,7 @@ fn every_kind_of_probability_returns_as_it_left() {
 }
 
 #[test]
-fn files_are_told_apart_by_content() {
+fn formats_are_recognised_by_content() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("by-content");
     fs::create_dir_all(&folder).unwrap();
     let machine = model::load(&golden()[0]).unwrap();

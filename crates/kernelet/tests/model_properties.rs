@@ -96,7 +96,7 @@ fn valid_files() -> Vec<Vec<u8>> {
     paths.iter().map(|path| fs::read(path).unwrap()).collect()
 }
 
-/// Reading may fail, in words; it may not panic, and what it returns is sound.
+/// Reading may fail with an error; it may not panic, and what it returns is sound.
 fn read_or_refuse(bytes: &[u8]) {
     match model::load_bytes(bytes, "m") {
         Ok(machine) => machine.check().unwrap(),
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_bytes_are_refused_without_a_panic(bytes in vec(any::<u8>(), 0..300), length in 0u64..400) {
+    fn arbitrary_bytes_are_rejected_without_a_panic(bytes in vec(any::<u8>(), 0..300), length in 0u64..400) {
         read_or_refuse(&bytes);
         let framed = [&length.to_le_bytes()[..], b"{", &bytes].concat();
         read_or_refuse(&framed);
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_files_are_read_or_refused_without_a_panic(
+    fn damaged_files_are_read_or_rejected_without_a_panic(
         which in any::<Index>(), damage in vec((any::<Index>(), any::<u8>(), 0..4), 1..6), end in any::<Index>()
     ) {
         let files = valid_files();
@@ -162,7 +162,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_claims_are_refused_without_an_allocation(which in any::<Index>(), place in any::<Index>(), claim in 0usize..9) {
+    fn hostile_claims_are_rejected_without_an_allocation(which in any::<Index>(), place in any::<Index>(), claim in 0usize..9) {
         let claims = ["18446744073709551615", "4294967296", "9223372036854775808", "-1", "0", "1e999", "nan", "[[[[", ""];
         let files = valid_files();
         let bytes = &files[which.index(files.len())];

@@ -94,7 +94,7 @@ fn every_tag_in_the_source_is_listed_and_every_listed_formula_is_tagged_and_test
 }
 
 #[test]
-fn symbols_that_a_reader_could_not_find_are_refused() {
+fn symbols_that_a_reader_could_not_find_are_rejected() {
     let source = |path: &str, text: &str| (path.to_string(), text.to_string());
     let sources = [
         source("src/a/one.rs", "struct One; impl One { fn new() {} fn step() {} fn stepwise() {} }"),

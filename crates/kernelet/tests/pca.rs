@@ -201,7 +201,7 @@ fn cancelling_keeps_the_components_so_far() {
 }
 
 #[test]
-fn what_cannot_be_learned_is_said_in_words() {
+fn what_cannot_be_learned_is_rejected_with_an_error() {
     let error = |pca: &Pca, data: &Dataset| pca.learn(data, &Watch::none()).unwrap_err().to_string();
     let same = Dataset::new(Points::from(Matrix::from_fn(5, 2, |_, j| j as f64 + 0.1)), Target::None);
     assert!(error(&Pca::default(), &same).contains("all rows are the same point"));

@@ -283,7 +283,7 @@ struct RidgeFound {
     predictions: Vec<Vec<f64>>,
 }
 
-/// Both sides solve the same well-conditioned system in double precision: condition 1e3 or so, times 1e-16, with room to spare.
+/// Both sides solve the same well-conditioned system in double precision: condition 1e3 or so, times 1e-16, with a safety margin.
 #[test]
 fn ridge_coefficients_and_predictions_are_those_of_scikit_learn() {
     let cases: Vec<RidgeCase> = files(|name| name.starts_with("ridge"));

@@ -66,7 +66,7 @@ fn the_size_of_the_cache_changes_nothing_but_the_work() {
 }
 
 #[test]
-fn with_room_for_all_rows_each_kernel_row_is_computed_once() {
+fn with_a_cache_for_all_rows_each_kernel_row_is_computed_once() {
     for (train, learner) in [(Generator::Noisy.make(1000, 1), noisy_learner()), (digits_split().0, digits_learner(Multiclass::OneVsRest))] {
         let evaluations = |shrinking| {
             let watch = Watch::none();

@@ -1,4 +1,4 @@
-//! `kernelet demo`: the main job on the built-in digits.
+//! `kernelet demo`: train, compress and measure on the built-in digits.
 use std::{
     fmt::Write,
     fs,
@@ -38,10 +38,10 @@ const VECTORS: usize = 30;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub struct Demo {
-    /// Write the report here, and the model and the data, to try the other commands on [default: the report alone, in the current directory].
+    /// Write the report, the models and the data to this directory, for trying the other commands [default: the report alone, in the current directory].
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
-    /// Also replace files of the same names that kernelet has not made.
+    /// Also replace files of the same names that kernelet did not write.
     #[arg(long)]
     pub force: bool,
 }
@@ -54,7 +54,7 @@ Examples:
 The data are 1,797 handwritten digits of 8 x 8 pixels, 1,258 to train on and 539 to test.";
 
 impl Demo {
-    /// Trains on the built-in digits and measures what comes of it.
+    /// Trains on the built-in digits, compresses the machine and measures both.
     pub fn run(self, session: &Session) -> Result<()> {
         let (train, test) = digits_split();
         if let Some(directory) = &self.output {
@@ -83,7 +83,7 @@ impl Demo {
         };
         let rows = (train.len(), test.len());
         session.answer(&Shown {
-            way: small.strategy,
+            strategy: small.strategy,
             rows: rows.0,
             test_rows: rows.1,
             gamma: GAMMA,
@@ -202,7 +202,8 @@ struct Shown {
     c: f64,
     seconds: f64,
     small_seconds: f64,
-    way: String,
+    #[serde(rename = "way")]
+    strategy: String,
     machines: Vec<Measured>,
     files: Vec<String>,
     #[serde(flatten)]
@@ -214,17 +215,17 @@ impl Answer for Shown {
         let mut text = format!(
             "Handwritten digits of 8 x 8 pixels: {} rows to train on, {} to test.\n\
              A Gaussian kernel with gamma {} and C {}, chosen by cross-validation on the training rows.\n\
-             The full machine was trained in {}; compress --vectors {VECTORS} tried its ways for {} and kept: {}.\n\n",
+             The full machine was trained in {}; compress --vectors {VECTORS} compared its strategies in {} and selected {}.\n\n",
             count(self.rows),
             count(self.test_rows),
             self.gamma,
             self.c,
             seconds(self.seconds),
             seconds(self.small_seconds),
-            self.way
+            self.strategy
         );
         let header =
-            ["machine", "vectors", "test error", "agreement", "bytes", "us a row, one by one", "us a row, batched"].map(String::from);
+            ["machine", "vectors", "test error", "agreement", "bytes", "us per row, single", "us per row, batched"].map(String::from);
         let row = |m: &Measured| {
             let times =
                 [Some(m.microseconds_one_row), m.microseconds_batched].map(|time| time.map_or(String::new(), |time| format!("{time:.1}")));

@@ -24,7 +24,7 @@ pub struct Evaluate {
     pub model: String,
     /// Rows with their targets; - is standard input.
     pub data: String,
-    /// Another model: also tell for which part of the rows both predict the same label.
+    /// Another model: also report the fraction of rows for which both predict the same label.
     #[arg(long, value_name = "MODEL")]
     pub against: Option<String>,
     /// Flags of the reader.
@@ -74,7 +74,7 @@ impl Evaluate {
     }
 }
 
-/// How good the probabilities are, where the model tells them.
+/// Scores of the predicted probabilities, where the model predicts any.
 fn probability_scores(machine: &Machine, data: &Dataset) -> Result<Option<ProbabilityScores>> {
     if machine.check_probabilities().is_err() {
         return Ok(None);
@@ -148,7 +148,7 @@ impl Evaluated {
         Evaluated { rows, figures, log_loss: None, brier: None, agreement, seconds, rows_per_second, compared }
     }
 
-    /// Features have no truth to compare with; what they keep of the rows is told instead.
+    /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
@@ -173,7 +173,7 @@ impl Answer for Evaluated {
             }
             Figures::Features { variance, residual, explained } => {
                 pairs.push(("variance", format!("{} about the mean of the training rows, in feature space", figure(*variance))));
-                pairs.push(("residual", format!("{} is not in the features", figure(*residual))));
+                pairs.push(("residual", format!("{} not explained by the features", figure(*residual))));
                 pairs.push(("explained", percent(*explained)));
                 String::new()
             }

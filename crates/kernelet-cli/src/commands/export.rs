@@ -52,7 +52,7 @@ Examples:
   kernelet export digits.model -o digits.json --to json
   kernelet export digits.model -o digits.range --to range
 
-What the format has no place for is said before it is lost; what would change predictions is refused and nothing is written.
+What the format cannot express is reported before it is lost; what would change predictions is rejected and nothing is written.
 LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r. A file of that name, or a header, that kernelet
 has not made is kept and nothing is written, unless --force is given. docs/deploy.md works through each format.";
 
@@ -99,13 +99,13 @@ impl Export {
         }
         let (machine, _) = input::model(&self.model)?;
         let lost = losses::of(&machine, self.to, self.precision(), self.style());
-        let tell = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
+        let report_losses = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
         let mut exported = match self.to {
             To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to, &self.output)),
             To::Json => self.write_json(&machine),
-            To::Libsvm => self.write_libsvm(machine, tell),
-            To::C => self.write_c(&machine, tell),
-            To::Onnx => self.write_onnx(&machine, tell),
+            To::Libsvm => self.write_libsvm(machine, report_losses),
+            To::C => self.write_c(&machine, report_losses),
+            To::Onnx => self.write_onnx(&machine, report_losses),
         }?;
         exported.lost = lost;
         exported.talk(session);
@@ -144,11 +144,11 @@ impl Export {
         Ok(Exported::new(self.to, &self.output))
     }
 
-    fn write_c(&self, machine: &Machine, tell: impl Fn()) -> Result<Exported> {
+    fn write_c(&self, machine: &Machine, report_losses: impl Fn()) -> Result<Exported> {
         let header = c::header_path(&self.output)?;
         let options = c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() };
         let code = c::to_code(machine, &options, &c::header_name(&self.output)?)?;
-        tell();
+        report_losses();
         c::write(&code, &self.output)?;
         let mut exported = Exported::new(self.to, &self.output);
         exported.files.push(header.display().to_string());
@@ -158,7 +158,7 @@ impl Export {
     }
 
     /// The model text, and beside it the range file where the machine scales its rows.
-    fn write_libsvm(&self, mut machine: Machine, tell: impl Fn()) -> Result<Exported> {
+    fn write_libsvm(&self, mut machine: Machine, report_losses: impl Fn()) -> Result<Exported> {
         let mut exported = Exported::new(To::Libsvm, &self.output);
         let scale = machine.scale.take();
         libsvm::to_text(&machine)?;
@@ -168,7 +168,7 @@ impl Export {
         if scale.is_some() {
             Beside::Range.check(range, &[&self.model], self.force)?;
         }
-        tell();
+        report_losses();
         if scale.is_some() {
             write_range(&Machine { scale, ..machine.clone() }, range)?;
             exported.files.push(range.display().to_string());
@@ -178,10 +178,10 @@ impl Export {
         Ok(exported)
     }
 
-    fn write_onnx(&self, machine: &Machine, tell: impl Fn()) -> Result<Exported> {
+    fn write_onnx(&self, machine: &Machine, report_losses: impl Fn()) -> Result<Exported> {
         let options = onnx::Options { precision: self.precision(), style: self.style() };
         let file = onnx::to_bytes(machine, &options)?;
-        tell();
+        report_losses();
         write_atomically(&self.output, |writer| writer.write_all(&file.bytes))?;
         let mut exported = Exported::new(self.to, &self.output);
         (exported.evaluations_per_row, exported.opset) = (Some(file.evaluations), Some(onnx::OPSET));

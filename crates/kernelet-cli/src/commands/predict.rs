@@ -25,7 +25,7 @@ use crate::{
 pub struct Predict {
     /// The model: native or LIBSVM text.
     pub model: String,
-    /// The rows; - is standard input. A target that is there is left out.
+    /// The rows; - is standard input. A target column is ignored.
     pub data: String,
     /// Write here instead of to standard output.
     #[arg(short, long, value_name = "OUT")]
@@ -56,11 +56,11 @@ pub enum Values {
     Labels,
     /// The outputs of the machine: for two classes that of the second label, for one-vs-one a column a|b for each pair, for codes one for each.
     Decision,
-    /// The probability of each class, where the model can tell.
+    /// The probability of each class, where the model is calibrated.
     Probability,
-    /// The number and its standard deviation, where the model can tell.
+    /// The predicted number and its standard deviation, where the model has one.
     Distribution,
-    /// The features that a kernel PCA model makes.
+    /// The features that a kernel PCA model extracts.
     Features,
 }
 

@@ -204,7 +204,7 @@ fn unknown(name: &str) -> Failure {
     Failure::usage(format!("there is no experiment {name:?}")).hint(hint)
 }
 
-/// The table of an outcome, with what is to be said of it.
+/// The table of an outcome, with its remarks.
 fn text(outcome: &Outcome) -> String {
     let (header, rows) = outcome.table();
     let below: String = outcome.remarks().iter().map(|remark| format!("\n{remark}\n")).collect();

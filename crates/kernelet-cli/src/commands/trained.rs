@@ -91,7 +91,7 @@ pub(super) struct BoundReport {
     error: f64,
     probability: f64,
     says_nothing: bool,
-    /// The same in words.
+    /// The same as a sentence.
     pub(super) sentence: String,
 }
 
@@ -160,7 +160,7 @@ impl Answer for Trained {
 }
 
 impl Trained {
-    /// Every size on the way.
+    /// The size path.
     fn path_text(&self) -> String {
         let Some(path) = &self.path else { return String::new() };
         let header = ["vectors", "objective", "train error"].map(String::from);

@@ -1,15 +1,15 @@
 //! Which size is shown first.
 //!
-//! The smallest that loses hardly anything on the rows of `--data`: never on those of `--test`, which are there to be reported. Rows that
-//! machines were trained on flatter them, so that little may be lost there.
+//! The smallest with almost no loss on the rows of `--data`. The rows of `--test` are only reported, never used for selection. Training rows
+//! give optimistic error estimates, so that the tolerance is small.
 use super::figures::{Chosen, Figures, Level};
 
-/// The part of the rows that may be wrong more often, the part by which a squared error may be larger, and the part of rows to agree on.
+/// The tolerated increase of the error rate, the tolerated relative increase of a squared error, and the required agreement.
 const POINTS: f64 = 0.002;
-const SHARE: f64 = 0.05;
+const FRACTION: f64 = 0.05;
 const AGREE: f64 = 0.99;
 
-/// The size of at most `vectors` where that is given, else the smallest that loses hardly anything; the method that is best there.
+/// The size of at most `vectors` where that is given, else the smallest with almost no loss; the method that is best there.
 pub fn choose(figures: &Figures, vectors: Option<usize>) -> Chosen {
     match vectors {
         Some(most) => of_size(figures, most),
@@ -17,10 +17,10 @@ pub fn choose(figures: &Figures, vectors: Option<usize>) -> Chosen {
     }
 }
 
-/// What is to be small in a level.
+/// The loss of a level, which selection minimises.
 type Loss = fn(&Level) -> Option<f64>;
 
-/// What is to be small, the most it may be, and that in words.
+/// The loss of a level, its bound, and the criterion as a sentence.
 fn loss(figures: &Figures) -> (Loss, f64, String) {
     let data_error: Loss = |level| level.data_error.or(level.error);
     let of = "the training rows";
@@ -29,11 +29,11 @@ fn loss(figures: &Figures) -> (Loss, f64, String) {
         Some(error) if figures.task == "classes" => {
             (data_error, error + POINTS, format!("the fewest vectors with at most 0.2 points more error on {of}"))
         }
-        Some(error) => (data_error, error * (1.0 + SHARE), format!("the fewest vectors with at most 5 % more squared error on {of}")),
+        Some(error) => (data_error, error * (1.0 + FRACTION), format!("the fewest vectors with at most 5 % more squared error on {of}")),
         None if any(|level| level.agreement) => {
             (|level| level.agreement.map(|part| 1.0 - part), 1.0 - AGREE, format!("the fewest vectors that agree on 99 % of {of}"))
         }
-        None => (|level| level.residual, SHARE, "the fewest vectors with at most 5 % of the residual of the start".into()),
+        None => (|level| level.residual, FRACTION, "the fewest vectors with a relative residual of at most 5 %".into()),
     }
 }
 
@@ -51,7 +51,7 @@ fn smallest(figures: &Figures) -> Chosen {
         Some((_, method, level)) => Chosen { method, level, why },
         None => {
             let (method, level) = least(figures, loss, usize::MAX);
-            Chosen { method, level, why: format!("no size here is good enough to be {why}; this one comes nearest") }
+            Chosen { method, level, why: format!("no size meets the criterion ({why}); this one is nearest") }
         }
     }
 }
@@ -59,7 +59,7 @@ fn smallest(figures: &Figures) -> Chosen {
 fn of_size(figures: &Figures, most: usize) -> Chosen {
     let (loss, ..) = loss(figures);
     let (method, level) = least(figures, loss, most);
-    Chosen { method, level, why: format!("the best of at most {most} vectors, as asked for") }
+    Chosen { method, level, why: format!("the best of at most {most} vectors, as requested") }
 }
 
 /// The method and level of the least loss among those of at most so many vectors: of each method the largest of them.

@@ -1,6 +1,6 @@
 //! Machines of many sizes: a curve for each method.
 //!
-//! Sizes grow by a constant factor, because what a vector more is worth falls with their number. Methods that rewrite the machine give all
+//! Sizes grow by a constant factor, because the gain of one more vector falls with their number. Methods that rewrite the machine give all
 //! sizes in one run; direct training is run again for every second size.
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ use crate::{
     session::Session,
 };
 
-/// The most sizes on the way to the largest.
+/// The most sizes below the largest.
 const STEPS: i32 = 19;
 
 /// The largest size, where none is given.
@@ -47,7 +47,7 @@ pub struct Curve {
     pub steps: Vec<Step>,
 }
 
-/// One machine, and how far its weight vector is from the full machine's as a part of the start; none where that is not known.
+/// One machine, and the relative squared distance of its weight vector from the full machine's; none where that is not known.
 #[derive(Debug)]
 pub struct Step {
     /// The machine.

@@ -126,7 +126,7 @@ fn unscaled(machine: &Machine, mut vectors: Matrix) -> Matrix {
     vectors
 }
 
-/// What a coefficient of an output speaks for.
+/// The class or output that a coefficient supports.
 fn name(decision: &Decision, output: usize, coefficient: f64) -> String {
     let labels: Vec<String> = decision.labels().iter().map(ToString::to_string).collect();
     let label = |place: usize| labels.get(place).cloned().unwrap_or_default();

@@ -79,18 +79,18 @@ pub struct Level {
     /// The same on the rows of `--data`, where others are measured on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_error: Option<f64>,
-    /// The part of the rows with the full machine's label.
+    /// The fraction of rows with the full machine's label.
     pub agreement: Option<f64>,
     /// The mean squared difference of the outputs from the full machine's, over their variance; for numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference: Option<f64>,
-    /// The squared distance of the weight vectors over that of the start.
+    /// The squared distance of the weight vectors, divided by the squared norm of the full machine's.
     pub residual: Option<f64>,
     /// Bytes of the model file.
     pub bytes: Option<usize>,
-    /// Microseconds for a row, one at a time on one thread.
+    /// Single-row latency in microseconds, on one thread.
     pub row_us: Option<f64>,
-    /// Microseconds for a row of many, on one thread.
+    /// Microseconds per row in a batch, on one thread.
     pub batch_us: Option<f64>,
     /// Cells of the confusion matrix that are not zero: true class, predicted class, rows.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -222,14 +222,14 @@ fn of_full(machine: &Machine, level: Level) -> Full {
 /// What a method does, in a line.
 fn about(name: &str) -> &'static str {
     match name {
-        "auto" => "tries several methods and takes the best",
-        "pursuit" => "chooses among the model's vectors, one by one",
-        "l1" | "l0" => "chooses among the model's vectors by a penalty",
-        "independent" => "leaves out vectors that others can stand for",
-        "fixed-point" => "makes new vectors, one by one",
-        "gradient" => "makes new vectors by gradient steps",
-        "refine" => "makes new vectors and moves them together",
-        _ => "trains a small machine on the rows",
+        "auto" => "tries several strategies and keeps the best on validation rows",
+        "pursuit" => "selects vectors of the model greedily, one at a time",
+        "l1" | "l0" => "selects vectors of the model by a sparsity penalty",
+        "independent" => "drops vectors that are linear combinations of others in feature space",
+        "fixed-point" => "constructs new vectors, one at a time",
+        "gradient" => "constructs new vectors by gradient descent",
+        "refine" => "constructs new vectors and optimises them jointly",
+        _ => "trains a small machine on the training rows",
     }
 }
 

@@ -64,7 +64,7 @@ pub fn summary(figures: &Figures) -> String {
     } else if let Some(agreement) = finite(level.agreement) {
         parts.push(format!("the same label on {} of the rows", percent(agreement)));
     } else if let Some(residual) = finite(level.residual) {
-        parts.push(format!("residual {} of the start", percent(residual)));
+        parts.push(format!("relative residual {}", percent(residual)));
     }
     if full.vectors > level.vectors && level.vectors > 0 {
         parts.push(format!("{:.*}x less work", usize::from(full.vectors < 10 * level.vectors), full.vectors as f64 / level.vectors as f64));

@@ -1,9 +1,9 @@
-//! Figures that a model keeps of the sizes it was chosen from.
+//! Metrics that a model stores of the sizes it was chosen from.
 use kernelet::machine::Machine;
 
 use super::figures::{Chosen, Figures, Level, Method};
 
-/// The curves that the model keeps; none where it keeps none.
+/// The curves that the model stores, if any.
 pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
     if let Some(path) = machine.metadata.path.as_ref().filter(|path| !path.levels.is_empty()) {
         let level = |size: &kernelet::machine::SizeMetrics| Level {
@@ -13,7 +13,7 @@ pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
             data_error: size.test_error.and(size.train_error),
             ..Level::default()
         };
-        let about = "the sizes on the way, as compress found them".into();
+        let about = "the size path that compress recorded".into();
         return Some(vec![Method {
             name: path.method.clone(),
             about,
@@ -23,7 +23,7 @@ pub fn methods(machine: &Machine) -> Option<Vec<Method>> {
     }
     let basis = machine.metadata.basis.as_ref().filter(|basis| !basis.sizes.is_empty())?;
     let level = |size: &kernelet::machine::SizeLoss| Level { vectors: size.n_vectors, error: Some(size.loss), ..Level::default() };
-    let about = "errors are those of cross-validation".into();
+    let about = "errors are cross-validation estimates".into();
     Some(vec![Method { name: basis.method.clone(), about, levels: basis.sizes.iter().map(level).collect(), ..Method::default() }])
 }
 
@@ -45,6 +45,6 @@ pub fn choose(figures: &Figures, own: usize, vectors: Option<usize>) -> Chosen {
     let levels = figures.methods.first().map_or(&[][..], |method| &method.levels);
     let wanted = vectors.unwrap_or(own);
     let level = levels.iter().rposition(|level| level.vectors <= wanted).unwrap_or_default();
-    let why = if vectors.is_some() { "the size that was asked for" } else { "the size of the model" };
+    let why = if vectors.is_some() { "the requested size" } else { "the size of the model" };
     Chosen { method: 0, level, why: why.into() }
 }

@@ -1,4 +1,4 @@
-//! `kernelet compress` with goals: the ways are tried, the size is found, and what is missing is said.
+//! `kernelet compress` with goals: strategies are compared, a size is found, and goals that are not reached are reported.
 use serde_json::Value;
 
 use crate::program::{Folder, run, three_classes, two_classes};
@@ -12,23 +12,23 @@ fn number(json: &Value, key: &str) -> f64 {
 }
 
 #[test]
-fn the_best_way_on_held_out_rows_is_kept_and_all_are_told() {
+fn the_best_strategy_on_validation_rows_is_kept_and_all_are_reported() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
     let test = folder.file("test.svm", two_classes(90));
     let json = compress(&folder, &model, &["--vectors", "6", "--data", &data, "--test", &test, "--json"]).json();
     assert_eq!((&json["method"], number(&json, "vectors"), &json["goals_met"]), (&"auto".into(), 6.0, &true.into()));
-    // The model knows the rows by heart: what imitates its weights is a start for training alone.
+    // The model fits its training rows near-perfectly: imitation of its weights is a warm start for training, not a candidate.
     let tried = json["tried"].as_array().unwrap();
     assert_eq!((tried.len(), &tried[0]["way"], &json["way"]), (1, &"distil".into(), &"distil".into()), "{json}");
     assert!(number(&json, "held_out_loss") == number(&tried[0], "loss") && number(&json, "agreement") > 0.9, "{json}");
     let faithful = compress(&folder, &model, &["--vectors", "6", "--data", &data, "--min-agreement", "0.9", "--json"]).json();
-    let rivals: Vec<_> = faithful["tried"].as_array().unwrap().iter().filter(|one| one["vectors"] == faithful["vectors"]).collect();
-    assert_eq!(rivals.len(), 3, "{faithful}");
-    let best = rivals.iter().map(|one| number(one, "agreement")).fold(0.0, f64::max);
-    assert!(number(&faithful, "held_out_agreement") == best && rivals.iter().any(|one| one["way"] == faithful["way"]), "{faithful}");
+    let candidates: Vec<_> = faithful["tried"].as_array().unwrap().iter().filter(|one| one["vectors"] == faithful["vectors"]).collect();
+    assert_eq!(candidates.len(), 3, "{faithful}");
+    let best = candidates.iter().map(|one| number(one, "agreement")).fold(0.0, f64::max);
+    assert!(number(&faithful, "held_out_agreement") == best && candidates.iter().any(|one| one["way"] == faithful["way"]), "{faithful}");
     let text = compress(&folder, &model, &["--vectors", "6", "--data", &data, "--min-agreement", "0.9"]).succeeded().out;
-    assert!(text.contains("tried") && text.contains("held out") && text.contains("why this size"), "{text}");
+    assert!(text.contains("tried") && text.contains("validation") && text.contains("why this size"), "{text}");
     let labels = compress(&folder, &model, &["--vectors", "6", "--data", &data, "--labels", "--json"]).json();
     assert!(labels["tried"].as_array().unwrap().iter().any(|one| one["way"] == "margin"), "{labels}");
 }
@@ -52,7 +52,7 @@ fn goals_of_quality_find_a_size_with_any_method() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_said_with_how_close_it_came() {
+fn goals_that_are_not_reached_are_reported_with_the_value_reached() {
     let folder = Folder::new();
     let model = folder.model();
     let ran = compress(&folder, &model, &["--vectors", "2", "--max-residual", "0.0001", "--effort", "quick", "--json"]).succeeded();

@@ -1,4 +1,4 @@
-//! Data that cannot be used: exit 1, said in words, and no file is written.
+//! Data that cannot be used: exit status 1, an error message, and no file is written.
 use std::fs;
 
 use crate::program::{Folder, run, two_classes};
@@ -21,7 +21,7 @@ fn numbers_that_are_not_finite_are_named_by_row_and_column() {
 }
 
 #[test]
-fn data_without_rows_are_refused() {
+fn data_without_rows_are_rejected() {
     refused("a.svm", "", "a.svm: the data have no rows");
     refused("a.svm", "# nothing\n\n", "the data have no rows");
     refused("a.csv", "", "a.csv");
@@ -71,7 +71,7 @@ fn words_cannot_be_regressed() {
 }
 
 #[test]
-fn missing_files_directories_and_unknown_extensions_are_told_apart() {
+fn missing_files_directories_and_unknown_extensions_have_different_errors() {
     let folder = Folder::new();
     let (model, out) = (folder.model(), folder.path("out"));
     let directory = folder.path("");
@@ -90,7 +90,7 @@ fn missing_files_directories_and_unknown_extensions_are_told_apart() {
 }
 
 #[test]
-fn outputs_that_cannot_be_written_are_refused_before_the_work() {
+fn outputs_that_cannot_be_written_are_rejected_before_the_work() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
     let locked = folder.file("locked", "");

@@ -1,4 +1,4 @@
-//! Model files that cannot be used: exit 1, said in words, no panic.
+//! Model files that cannot be used: exit status 1, an error message, no panic.
 use std::fs;
 
 use crate::program::{Folder, run};
@@ -17,7 +17,7 @@ fn refused(folder: &Folder, content: impl AsRef<[u8]>, words: &str) {
 }
 
 #[test]
-fn truncated_models_are_refused_wherever_they_end() {
+fn truncated_models_are_rejected_wherever_they_end() {
     let folder = Folder::new();
     let whole = fs::read(folder.model()).unwrap();
     for length in (9..whole.len()).step_by(97).chain([whole.len() - 1]) {
@@ -35,7 +35,7 @@ fn foreign_files_are_no_models() {
 }
 
 #[test]
-fn inconsistent_models_are_refused_in_words() {
+fn inconsistent_models_are_rejected_with_an_error() {
     let folder = Folder::new();
     let cases = [
         ("total_sv 2", "total_sv 3", "bad.model"),

@@ -23,7 +23,7 @@ fn every_baseline_is_one_command_and_its_model_is_like_any_other() {
 }
 
 #[test]
-fn what_a_baseline_does_not_use_is_refused_in_words() {
+fn what_a_baseline_does_not_use_is_rejected_with_an_error() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let fails = |flags: &[&str], words: &str| {

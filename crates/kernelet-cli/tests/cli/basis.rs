@@ -26,14 +26,14 @@ fn every_method_and_learner_goes_from_data_to_predictions() {
 }
 
 #[test]
-fn the_text_tells_the_basis_and_too_many_vectors_are_said_aloud() {
+fn the_text_has_the_basis_and_too_many_vectors_are_reported() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model, "--gamma", "2"], flags].concat());
     let text = train(&["--method", "rpcholesky", "--vectors", "5", "--multiclass", "one-vs-rest"]).succeeded();
     assert!(text.out.contains("chosen by    rpcholesky") && text.out.contains("basis error  mean "), "{}", text.out);
     let capped = train(&["--method", "greedy-basis", "--vectors", "500"]).succeeded();
-    assert!(capped.err.contains("note: 500 vectors were asked for, but the rows span no more; the machine has"), "{}", capped.err);
+    assert!(capped.err.contains("note: 500 vectors were requested, but the rows span no more; the machine has"), "{}", capped.err);
     let json = train(&["--method", "greedy-basis", "--vectors", "500", "--json"]).json();
     assert_eq!((json["capped"].as_bool(), json["status"].as_str()), (Some(true), Some("capped")));
     let bounded = train(&["--method", "greedy-basis", "--max-error", "0.2", "--json"]).json();
@@ -109,7 +109,7 @@ fn few_support_vectors_may_take_the_place_of_the_basis() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_in_words() {
+fn what_makes_no_sense_is_rejected_with_an_error() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let fails = |flags: &[&str], words: &str| {

@@ -33,7 +33,7 @@ fn the_path_shows_every_size_and_the_residual_falls() {
     assert!((residuals[5] - json["residual"].as_f64().unwrap()).abs() < 1e-9 * residuals[0]);
     assert!(path[0]["train_error"].is_null() && json["agreement"].is_null());
     let text = run(&["compress", &model, "-o", &small, "--fraction", "0.2", "--path"]).succeeded();
-    assert!(text.out.contains("vectors") && text.out.contains("of the start"), "{text:?}");
+    assert!(text.out.contains("vectors") && text.out.contains("relative residual"), "{text:?}");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn budgets_that_make_no_sense_are_wrong_usage_and_too_large_ones_are_capped() {
 }
 
 #[test]
-fn data_of_another_dimension_are_refused() {
+fn data_of_another_dimension_are_rejected() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let wide = folder.file("wide.csv", "1,2,3,4,5\n1,2,3,4,6\n");

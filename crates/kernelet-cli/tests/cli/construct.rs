@@ -69,7 +69,7 @@ fn what_does_not_go_together_is_wrong_usage() {
     compress(&["--outputs", "pooled"]).failed(2, "pooled goes with fixed-point and gradient");
     compress(&["--refine=outputs", "--refine-joint", "--data", &folder.path("train.svm")]).failed(2, "joint is true");
     let data = folder.path("train.svm");
-    for (kernel, words) in [("polynomial", "use gradient"), ("exponential", "has a corner")] {
+    for (kernel, words) in [("polynomial", "use gradient"), ("exponential", "is not differentiable")] {
         let other = folder.path(kernel);
         run(&["train", &data, "-o", &other, "--kernel", kernel]).succeeded();
         run(&["compress", &other, "-o", &small, "--vectors", "3", "--method", "fixed-point"]).failed(2, words);

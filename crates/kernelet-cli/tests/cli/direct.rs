@@ -46,7 +46,7 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
     train(&["--loss", "hinge"]).failed(2, "--loss is not used by svc, only by direct training of svc");
     train(&["--vectors", "3", "--multiclass", "one-vs-one"]).failed(2, "use --multiclass shared (one set of vectors) or one-vs-rest");
     train(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
-    train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which has a corner");
+    train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which is not differentiable at zero distance");
     train(&["--vectors", "3", "--max-error", "0.1"])
         .failed(2, "--max-error is not used by direct training of svc, only by --method greedy-basis, rpcholesky");
     train(&["--learner", "ridge", "--method", "margin", "--vectors", "3"])
@@ -62,7 +62,7 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
 }
 
 #[test]
-fn growing_vectors_give_every_size_on_the_way() {
+fn growing_vectors_give_a_size_path() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", three_classes(150)), folder.path("m"));
     let common = ["train", &data, "-o", &model, "--c", "10", "--gamma", "2", "--vectors", "12", "--growth", "doubling", "--path"];

@@ -49,7 +49,7 @@ fn a_budget_alone_trains_every_learner_directly_and_its_name_is_the_method() {
 }
 
 #[test]
-fn logistic_tells_probabilities_without_calibration_full_or_small() {
+fn logistic_predicts_probabilities_without_calibration_full_or_small() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", three_classes(90)), folder.path("m"));
     for flags in [&[][..], &["--vectors", "10"], &["--vectors", "10", "--method", "kmeans"]] {
@@ -61,7 +61,7 @@ fn logistic_tells_probabilities_without_calibration_full_or_small() {
 }
 
 #[test]
-fn what_direct_training_cannot_do_is_refused_in_words() {
+fn what_direct_training_cannot_do_is_rejected_with_an_error() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let fails = |flags: &[&str], words: &str| {
@@ -77,5 +77,5 @@ fn what_direct_training_cannot_do_is_refused_in_words() {
         "--coefficients is not used by direct training of logistic, only by direct training of fisher",
     );
     fails(&["--learner", "fisher", "--refit", "margin", "--bias", "midpoint"], "--bias is not used with --coefficients margin");
-    fails(&["--learner", "one-class", "--kernel", "exponential"], "which has a corner");
+    fails(&["--learner", "one-class", "--kernel", "exponential"], "which is not differentiable at zero distance");
 }

@@ -38,7 +38,7 @@ fn methods_have_parts_of_a_machine_and_are_compressed() {
 }
 
 #[test]
-fn values_are_chosen_by_test_rows_or_by_folds_and_told() {
+fn values_are_chosen_by_test_rows_or_by_folds_and_reported() {
     for by in ["test", "folds"] {
         let text = format!(
             "{HEAD}[[choose]]\nvalues = {{ times = [1e-6, 1] }}\nmethods = ['svm']\nalso = ['*']\nby = '{by}'\nsplits = 2\n\
@@ -101,7 +101,7 @@ fn a_run_goes_on_where_another_was_and_begins_anew_where_something_changed() {
     let again = |flags: &[&str]| run(&[&["reproduce", &file, "-o", &results, "--json"], flags].concat());
     let error = |json: &Value, split: usize| json["experiments"][0]["cells"][split]["error"].as_f64().unwrap();
     let first = again(&[]).json();
-    // A cell that could not have been computed tells that it was kept; the second was cut off.
+    // An error that no run computes shows that the first cell was reused; the second was cut off.
     let lines: Vec<String> = fs::read_to_string(&journal).unwrap().lines().map(String::from).collect();
     assert_eq!(lines.len(), 3);
     let mut cell: Value = serde_json::from_str(lines.iter().find(|line| line.contains("\"split\":1,")).unwrap()).unwrap();
@@ -183,7 +183,7 @@ fn rows_are_described_by_a_basis_or_by_components() {
 }
 
 #[test]
-fn what_cannot_be_drawn_or_chosen_is_refused_before_the_work() {
+fn what_cannot_be_drawn_or_chosen_is_rejected_before_the_work() {
     let folder = Folder::new();
     let cases = [
         (format!("{HEAD}{SVM}draw = {{ images = 'large' }}\n{SET}"), "method svm: images must be WIDTHxHEIGHT"),

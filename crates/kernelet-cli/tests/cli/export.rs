@@ -31,7 +31,7 @@ fn a_scaling_goes_to_a_range_file() {
 }
 
 #[test]
-fn what_a_format_cannot_hold_is_refused_and_nothing_is_written() {
+fn what_a_format_cannot_hold_is_rejected_and_nothing_is_written() {
     let folder = Folder::new();
     let (data, model, out) = (folder.file("a.csv", three_classes(30)), folder.path("m"), folder.path("out"));
     run(&["train", &data, "-o", &model, "--scale", "standard"]).succeeded();
@@ -58,7 +58,7 @@ fn every_format_is_written_and_json_returns() {
 }
 
 #[test]
-fn what_is_lost_is_said() {
+fn what_is_lost_is_reported() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
     run(&["train", &data, "-o", &model, "--probability", "sigmoid", "--folds", "3"]).succeeded();
@@ -81,7 +81,7 @@ fn what_is_lost_is_said() {
 }
 
 #[test]
-fn a_size_and_the_evaluations_of_the_target_are_told() {
+fn a_size_and_the_evaluations_of_the_target_are_reported() {
     let folder = Folder::new();
     let (data, model, small) = (folder.path("n.csv"), folder.path("m"), folder.path("s"));
     fs::write(&data, three_classes(90).replace("inner", "1").replace("middle", "2").replace("outer", "3")).unwrap();
@@ -98,7 +98,7 @@ fn a_size_and_the_evaluations_of_the_target_are_told() {
 }
 
 #[test]
-fn what_cannot_be_said_there_is_refused_and_nothing_is_written() {
+fn what_the_format_cannot_express_is_rejected_and_nothing_is_written() {
     let folder = Folder::new();
     let data = folder.file("a.csv", three_classes(30).replace("inner", "in side"));
     let model = folder.path("m");

@@ -4,7 +4,7 @@ use std::fs;
 use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 /// Trains, then compares the native model with its LIBSVM export on the training rows.
-fn whole_way(folder: &Folder, data: &str, flags: &[&str], svm_type: &str) -> serde_json::Value {
+fn all_commands(folder: &Folder, data: &str, flags: &[&str], svm_type: &str) -> serde_json::Value {
     let (model, text) = (folder.path("m"), folder.path("m.libsvm"));
     let json = run(&[&["train", data, "-o", &model, "--json"], flags].concat()).json();
     assert_eq!(json["status"], "converged");
@@ -26,33 +26,33 @@ fn whole_way(folder: &Folder, data: &str, flags: &[&str], svm_type: &str) -> ser
 fn svr_and_nu_svr_predict_numbers() {
     let folder = Folder::new();
     let data = folder.file("a.csv", numbers(60));
-    let json = whole_way(&folder, &data, &["--learner", "svr", "--c", "100", "--epsilon", "0.01", "--gamma", "0.5"], "epsilon_svr");
+    let json = all_commands(&folder, &data, &["--learner", "svr", "--c", "100", "--epsilon", "0.01", "--gamma", "0.5"], "epsilon_svr");
     assert_eq!((json["c"].as_f64(), json["epsilon"].as_f64(), &json["nu"]), (Some(100.0), Some(0.01), &serde_json::Value::Null));
     assert!(json["dual_objective"].as_f64().unwrap() < 0.0 && json["objective"].as_f64().unwrap() > 0.0);
     assert!(run(&["evaluate", &folder.path("m"), &data, "--json"]).json()["mse"].as_f64().unwrap() < 1e-2);
-    let json = whole_way(&folder, &data, &["--learner", "nu-svr", "--c", "100", "--nu", "0.3", "--gamma", "0.5"], "nu_svr");
+    let json = all_commands(&folder, &data, &["--learner", "nu-svr", "--c", "100", "--nu", "0.3", "--gamma", "0.5"], "nu_svr");
     assert!(json["nu"].as_f64() == Some(0.3) && json["epsilon"].as_f64().unwrap() > 0.0);
     let text = run(&["train", &data, "-o", &folder.path("m"), "--learner", "svr"]).succeeded().out;
     assert!(text.contains("svr, gaussian") && text.contains("epsilon 0.1") && text.contains("train mse"), "{text}");
 }
 
 #[test]
-fn nu_svc_predicts_classes_and_says_which_nu_can_be_had() {
+fn nu_svc_predicts_classes_and_rejects_an_infeasible_nu() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(80));
-    let json = whole_way(&folder, &data, &["--learner", "nu-svc", "--nu", "0.2", "--gamma", "0.5"], "nu_svc");
+    let json = all_commands(&folder, &data, &["--learner", "nu-svc", "--nu", "0.2", "--gamma", "0.5"], "nu_svc");
     assert_eq!((json["nu"].as_f64(), json["train_error"].as_f64()), (Some(0.2), Some(0.0)));
     let few = folder.file("few.svm", "1 1:1\n-1 1:2\n-1 1:3\n-1 1:4\n");
     let flags = ["train", &few, "-o", &folder.path("n"), "--learner", "nu-svc", "--nu", "0.9"];
-    run(&flags).failed(2, "nu is 0.9, but must be at most 0.5000, twice the part of the smaller side");
+    run(&flags).failed(2, "nu is 0.9, but must be at most 0.5000, twice the fraction of the smaller class");
 }
 
 #[test]
-fn one_class_needs_no_target_and_tells_rows_apart() {
+fn one_class_needs_no_target_and_separates_outliers() {
     let folder = Folder::new();
     let rows: String = (0..50).map(|i| format!("{},{}\n", (i as f64 * 1.3).sin(), (i as f64 * 0.7).cos())).collect();
     let data = folder.file("a.csv", format!("x,z\n{rows}"));
-    let json = whole_way(&folder, &data, &["--learner", "one-class", "--nu", "0.1", "--gamma", "1"], "one_class");
+    let json = all_commands(&folder, &data, &["--learner", "one-class", "--nu", "0.1", "--gamma", "1"], "one_class");
     assert_eq!((json["dim"].as_u64(), json["nu"].as_f64()), (Some(2), Some(0.1)));
     assert!(json["train_error"].as_f64().unwrap() <= 0.2);
     let test = folder.file("t.csv", "x,z,y\n0.5,0.2,1\n9,9,-1\n0.3,0.2,1\n");
@@ -68,7 +68,7 @@ fn one_class_needs_no_target_and_tells_rows_apart() {
 }
 
 #[test]
-fn output_codes_are_stored_and_refused_by_libsvm() {
+fn output_codes_are_stored_and_rejected_by_libsvm() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", three_classes(60)), folder.path("m"));
     let train = |seed: &str| {

@@ -48,7 +48,7 @@ fn several_classes_and_the_number_of_vectors_by_cross_validation() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused_or_said() {
+fn what_makes_no_sense_is_rejected_or_reported() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(40)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model], flags].concat());
@@ -71,7 +71,7 @@ fn what_makes_no_sense_is_refused_or_said() {
     let many = pursuit(&["--vectors", "4", "--stages", "9"]).succeeded();
     assert!(many.err.contains("--stages 9 is above the number of vectors"), "{}", many.err);
     let capped = pursuit(&["--vectors", "500"]).succeeded();
-    assert!(capped.err.contains("500 vectors were asked for"), "{}", capped.err);
+    assert!(capped.err.contains("500 vectors were requested"), "{}", capped.err);
     let alone = folder.file("one.svm", "1 1:2\n1 1:3\n");
     run(&["train", &alone, "-o", &model, "--learner", "fisher", "--method", "fisher-pursuit", "--vectors", "1"])
         .failed(1, "a classifier needs at least two classes");

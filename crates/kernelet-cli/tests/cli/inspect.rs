@@ -4,7 +4,7 @@ use std::fs;
 use crate::program::{Folder, run, three_classes};
 
 #[test]
-fn a_native_model_tells_everything_it_knows() {
+fn a_native_model_reports_all_its_metadata() {
     let folder = Folder::new();
     let model = folder.model();
     let json = run(&["inspect", &model, "--json"]).json();

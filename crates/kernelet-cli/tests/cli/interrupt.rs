@@ -8,7 +8,7 @@ use std::{
 
 use crate::program::{Folder, command, run};
 
-/// Labels without any pattern, which take long to learn by heart.
+/// Labels without any pattern, which take long to fit.
 fn hard(n: usize) -> String {
     let row = |i: usize| {
         let label = (i * i * 7919 + i * 104_729) / 13 % 2;
@@ -98,7 +98,7 @@ fn compression_keeps_the_work_so_far_and_says_so() {
 }
 
 #[test]
-fn what_was_printed_is_said_and_a_file_of_predictions_is_whole_or_not_there() {
+fn what_was_printed_is_reported_and_a_file_of_predictions_is_whole_or_absent() {
     let folder = Folder::new();
     let (data, model, rows) = (folder.file("a.svm", hard(3000)), folder.path("m"), folder.file("many.svm", hard(200_000)));
     run(&["train", &data, "-o", &model, "--c", "10", "--gamma", "2"]).succeeded();

@@ -1,4 +1,4 @@
-//! Labels and names as they are in files: told apart, and harmless where they are printed.
+//! Labels and names as they are in files: kept distinct, and escaped where they are printed.
 use std::fs;
 
 use crate::program::{Folder, run};

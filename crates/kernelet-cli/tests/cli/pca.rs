@@ -17,7 +17,7 @@ fn components_are_trained_saved_and_make_features_of_new_rows() {
     run(&["predict", &model, &data]).failed(2, "the model makes features, not labels; use --values features");
     run(&["predict", &model, &data, "--values", "probability"])
         .failed(2, "asking for probabilities does not work with a model that predicts no classes");
-    // On the training rows what is kept is what was said.
+    // On the training rows the explained variance is the reported one.
     let kept = run(&["evaluate", &model, &data, "--json"]).json();
     assert!((kept["explained"].as_f64().unwrap() - explained.iter().sum::<f64>()).abs() < 1e-9, "{kept}");
     assert!((kept["residual"].as_f64().unwrap() - json["objective"].as_f64().unwrap()).abs() < 1e-9);

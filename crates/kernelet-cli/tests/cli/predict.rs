@@ -136,7 +136,7 @@ fn single_precision_agrees_with_double_to_its_digits() {
 }
 
 #[test]
-fn what_a_model_cannot_tell_is_said() {
+fn predictions_that_a_model_does_not_support_are_reported() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
     run(&["predict", &model, &data, "--values", "probability"]).failed(2, "a model trained without them: train it with --probability");

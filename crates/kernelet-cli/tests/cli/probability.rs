@@ -2,7 +2,7 @@
 use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 #[test]
-fn any_classifier_can_tell_probabilities() {
+fn any_classifier_can_predict_probabilities() {
     let folder = Folder::new();
     let data = folder.file("a.csv", three_classes(90));
     for (shape, how) in [("sigmoid", "one-vs-one"), ("sigmoid", "one-vs-rest"), ("isotonic", "one-vs-one"), ("isotonic", "one-vs-rest")] {
@@ -65,7 +65,7 @@ fn libsvm_text_keeps_sigmoids_and_refuses_curves() {
 }
 
 #[test]
-fn what_cannot_be_calibrated_is_said() {
+fn what_cannot_be_calibrated_is_reported() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", numbers(40)), folder.path("m"));
     run(&["train", &data, "-o", &model, "--learner", "ridge", "--probability", "sigmoid"])

@@ -117,7 +117,7 @@ pub fn two_classes(n: usize) -> String {
     rows(n).map(|(class, x, y)| format!("{} 1:{x} 2:{y}\n", ["-1", "+1"][class % 2])).collect()
 }
 
-/// Points on three rings, CSV with a header, labels in words.
+/// Points on three rings, CSV with a header, labels that are words.
 pub fn three_classes(n: usize) -> String {
     let ring =
         |class: usize, x: f64, y: f64| format!("{},{},{}\n", x * class as f64, y * class as f64, ["inner", "middle", "outer"][class]);

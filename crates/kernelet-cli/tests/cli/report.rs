@@ -80,7 +80,7 @@ fn numbers_features_and_models_without_data_have_reports_too() {
 }
 
 #[test]
-fn sizes_that_a_model_remembers_are_shown_without_data() {
+fn the_size_path_that_a_model_stores_is_shown_without_data() {
     let folder = Folder::new();
     let (data, model, html) = (folder.file("train.svm", two_classes(60)), folder.path("m"), folder.path("r.html"));
     let pursuit = ["--learner", "fisher", "--method", "fisher-pursuit", "--vectors", "6", "--every", "2", "--folds", "3"];
@@ -132,7 +132,7 @@ fn the_same_seed_gives_the_same_figures_for_any_number_of_threads() {
 }
 
 #[test]
-fn wrong_flags_are_refused_in_words_and_leave_no_page() {
+fn wrong_flags_are_rejected_with_an_error_and_leave_no_page() {
     let folder = Folder::new();
     let (model, html) = (folder.model(), folder.path("r.html"));
     let data = folder.path("train.svm");

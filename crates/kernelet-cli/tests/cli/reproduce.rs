@@ -46,7 +46,7 @@ fn without_times(mut json: Value) -> Value {
 }
 
 #[test]
-fn the_list_tells_what_each_experiment_needs() {
+fn the_list_has_what_each_experiment_needs() {
     let list = run(&["reproduce", "list"]).succeeded();
     let line = |name: &str| list.lines().into_iter().find(|line| line.starts_with(name)).unwrap().to_string();
     assert!(line("generated-svm ").contains(" nothing "), "{list:?}");
@@ -89,7 +89,7 @@ fn any_number_of_threads_gives_the_same_cells_and_another_seed_gives_others() {
 }
 
 #[test]
-fn the_table_marks_what_differs_and_the_files_tell_how_they_were_made() {
+fn the_table_marks_what_differs_and_the_files_have_their_command() {
     let folder = Folder::new();
     let (file, results) = (folder.file("tiny.toml", TINY), folder.path("new/results"));
     let ran = run(&["reproduce", &file, "--splits", "2", "-o", &results]).succeeded();
@@ -105,7 +105,7 @@ fn the_table_marks_what_differs_and_the_files_tell_how_they_were_made() {
     assert_eq!(cells.lines().filter(|line| !line.starts_with('#')).count(), 1 + 4, "{cells}");
     assert_eq!(std::fs::read_dir(&results).unwrap().count(), 3);
     let single = run(&["reproduce", &file, "--splits", "1"]).succeeded().out;
-    // One split has the standard error of a part of its test rows.
+    // One split has the binomial standard error of its test rows.
     assert!(single.contains(" +- ") && single.contains("99 *"), "{single}");
 }
 
@@ -122,7 +122,7 @@ fn the_generated_experiments_run_without_data_and_the_others_are_named() {
 }
 
 #[test]
-fn wrong_usage_is_said() {
+fn wrong_usage_is_reported() {
     let folder = Folder::new();
     let file = folder.file("tiny.toml", TINY);
     let cases: [(&[&str], &str); 7] = [
@@ -145,7 +145,7 @@ fn wrong_usage_is_said() {
 }
 
 #[test]
-fn bad_descriptions_and_places_to_write_are_said() {
+fn bad_descriptions_and_places_to_write_are_reported() {
     let folder = Folder::new();
     run(&["reproduce", &folder.path("none.toml")]).failed(1, "none.toml: there is no such file");
     run(&["reproduce", &folder.file("a.toml", "title = ")]).failed(1, "a.toml: ");

@@ -72,7 +72,7 @@ fn every_layout_is_read_and_the_same_rows_give_the_same_result() {
 }
 
 #[test]
-fn more_splits_than_there_are_is_capped_and_said() {
+fn more_splits_than_there_are_is_capped_and_reported() {
     let listed = with_splits(Array::lines("train_idx", &[&[0, 1, 2, 3], &[4, 5, 6, 7]]), Array::lines("test_idx", &[&[9], &[8]]));
     let ran = reproduce(&listed, "", &["--splits", "9"]).succeeded();
     assert!(ran.err.contains("note: e: s has 2 splits, not 9"), "{}", ran.err);
@@ -91,7 +91,7 @@ fn images_are_smoothed_and_rows_scaled() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said() {
+fn what_is_wrong_with_a_file_is_reported() {
     let rows = |lines: &'static [&'static [i32]]| move |name| Array::lines(name, lines);
     let (good, two) = (rows(&[&[0, 1, 2, 3]]), rows(&[&[4], &[5]]));
     let (points, labels) = rings(60);

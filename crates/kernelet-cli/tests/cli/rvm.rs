@@ -2,7 +2,7 @@
 use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 #[test]
-fn a_relevance_vector_machine_tells_classes_and_probabilities() {
+fn a_relevance_vector_machine_predicts_classes_and_probabilities() {
     let folder = Folder::new();
     let data = folder.file("a.csv", three_classes(90));
     let model = folder.path("m");
@@ -19,7 +19,7 @@ fn a_relevance_vector_machine_tells_classes_and_probabilities() {
 }
 
 #[test]
-fn a_relevance_vector_machine_tells_numbers_and_their_deviation() {
+fn a_relevance_vector_machine_predicts_numbers_and_their_deviation() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.csv", numbers(60)), folder.path("m"));
     let arguments = ["train", &data, "-o", &model, "--learner", "rvm", "--task", "regression", "--gamma", "0.1", "--scale", "standard"];

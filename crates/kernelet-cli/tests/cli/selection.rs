@@ -36,7 +36,7 @@ fn exact_reduction_needs_no_budget_and_changes_no_decision() {
 }
 
 #[test]
-fn a_full_rank_is_said() {
+fn a_full_rank_is_reported() {
     let folder = Folder::new();
     let (model, small) = (folder.model(), folder.path("small.model"));
     let ran = run(&["compress", &model, "-o", &small, "--method", "independent", "--json"]).succeeded();
@@ -117,7 +117,7 @@ fn a_precomputed_kernel_is_compressed_with_its_training_rows() {
     fails(&["--data", &test], 1, "the 50 training rows in their order");
     fails(&["--data", &data, "--method", "gradient"], 2, "with the training rows alone");
     fails(&["--data", &data, "--method", "pursuit", "--refine"], 2, "with the training rows alone");
-    // A basis is chosen among the rows, with doubling sizes on the way.
+    // A basis is chosen among the rows, with a size path that doubles.
     let on_basis = |method: &str| {
         let flags = ["--kernel", "precomputed", "--c", "10", "--method", method, "--vectors", "8", "--path", "--json"];
         run(&[&["train", &data, "-o", &small][..], &flags].concat())

@@ -46,7 +46,7 @@ fn standard_input_is_read_when_its_format_is_named() {
     let folder = Folder::new();
     let model = folder.path("m");
     let text = two_classes(40);
-    run_with_input(&["train", "-", "-o", &model], text.as_bytes()).failed(1, "standard input: there is no extension");
+    run_with_input(&["train", "-", "-o", &model], text.as_bytes()).failed(1, "standard input: there is no file extension");
     run_with_input(&["train", "-", "-o", &model, "--format", "libsvm"], text.as_bytes()).succeeded();
     let from_input = run_with_input(&["predict", &model, "-", "--format", "libsvm"], text.as_bytes()).succeeded();
     assert_eq!(from_input.out, run(&["predict", &model, &folder.file("a.svm", &text)]).succeeded().out);

@@ -4,7 +4,7 @@ use std::fs;
 use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 #[test]
-fn a_classifier_tells_what_scripts_need() {
+fn a_classifier_reports_what_scripts_need() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(80)), folder.path("m"));
     let json = run(&["train", &data, "-o", &model, "--gamma", "0.5", "--c", "10", "--json"]).json();

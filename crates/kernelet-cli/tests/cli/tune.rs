@@ -48,7 +48,7 @@ fn a_class_with_fewer_rows_than_folds_can_be_searched() {
 }
 
 #[test]
-fn large_data_are_searched_in_part_and_that_is_said() {
+fn large_data_are_searched_in_part_and_that_is_reported() {
     let folder = Folder::new();
     let data = folder.file("a.csv", numbers(5200));
     let ran = run(&["train", &data, "-o", &folder.path("m"), "--tune", "--kernel", "linear", "--folds", "2", "--c", "1"]);

@@ -1,13 +1,13 @@
-//! Where does a value lie, and which values are named? Ranges with room around the data, and round numbers in them.
+//! Where does a value lie, and which values are named? Ranges with a margin around the data, and round numbers in them.
 use super::svg::{number, width};
 
 /// Values beyond this, and on logarithmic axes below its inverse, are not drawn.
 const LARGEST: f64 = 1e300;
 
-/// The part of the range that is left free on either side.
-const ROOM: f64 = 0.04;
+/// The margin on either side, as a fraction of the range.
+const MARGIN: f64 = 0.04;
 
-/// Ranges narrower than this part of their values count as one value.
+/// Ranges narrower than this fraction of their values count as one value.
 const NARROW: f64 = 1e-9;
 
 /// An axis of a picture.
@@ -49,7 +49,7 @@ impl Axis {
         value.abs() <= LARGEST && (!self.logarithmic || value >= LARGEST.recip())
     }
 
-    /// The range of all values that can be drawn, with room on either side; None where there are none.
+    /// The range of all values that can be drawn, with a margin on either side; None where there are none.
     pub fn span(&self, values: impl Iterator<Item = f64>) -> Option<Span> {
         let shown = values.filter(|&value| self.shows(value)).map(|value| if self.logarithmic { value.log10() } else { value });
         let (least, most) = shown.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), value| (l.min(value), h.max(value)));
@@ -58,14 +58,14 @@ impl Axis {
         }
         let (size, logarithmic) = (least.abs().max(most.abs()), self.logarithmic);
         let flat = most - least <= if logarithmic { NARROW } else { (NARROW * size).max(LARGEST.recip()) };
-        let room = match (flat, logarithmic) {
-            (false, _) => ROOM * (most - least),
+        let margin = match (flat, logarithmic) {
+            (false, _) => MARGIN * (most - least),
             (true, true) => 0.5,
             (true, false) if size == 0.0 => 1.0,
             (true, false) => (0.1 * size).max(10.0 / LARGEST),
         };
-        let (mut low, mut high) = (least - room, most + room);
-        // Room is not worth a sign that no value has.
+        let (mut low, mut high) = (least - margin, most + margin);
+        // The margin does not extend to a sign that no value has.
         if !logarithmic && least >= 0.0 {
             low = low.max(0.0);
         }
@@ -113,7 +113,7 @@ impl Span {
         }
     }
 
-    /// Powers of ten, with their multiples between them where there is room.
+    /// Powers of ten, with their multiples between them where there is enough space.
     fn decades(&self, wanted: usize, decades: f64) -> Vec<Tick> {
         let (first, last) = (self.low.floor() as i32, self.high.ceil() as i32);
         let every = (decades / wanted.max(2) as f64).ceil().max(1.0) as i32;

@@ -34,7 +34,7 @@ const ROWS: usize = 4000;
 pub struct Boundary<'a> {
     /// What it shows.
     pub title: String,
-    /// Names and machines. They may scale rows, each in its own way.
+    /// Names and machines. Each may scale rows differently.
     pub machines: Vec<(String, &'a Machine)>,
     /// Rows with their classes, as the machines take them: not scaled.
     pub rows: &'a Dataset,
@@ -79,7 +79,7 @@ impl Boundary<'_> {
             }
             let labels = machine.decision.labels();
             if labels.len() != 2 {
-                return Err(format!("a boundary can be drawn between two classes, but {name} tells {} apart", labels.len()));
+                return Err(format!("a boundary can be drawn between two classes, but {name} has {} classes", labels.len()));
             }
         }
         let rows = self.rows.classes().map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ impl Boundary<'_> {
         legend
     }
 
-    /// What the picture shows, in words.
+    /// A text alternative of the picture.
     fn description(&self, rows: usize) -> String {
         let counts = self.machines.iter().map(|(name, machine)| format!(" {name} has {} vectors.", machine.n_vectors()));
         let drawn =
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_drawn_is_refused_in_words() {
+    fn what_cannot_be_drawn_is_rejected_with_an_error() {
         let (machine, rows) = (machine(), rows());
         let refused = |machine: &Machine, rows: &Dataset| {
             Boundary { title: "t".into(), machines: vec![("m".into(), machine)], rows }.svg().unwrap_err()
@@ -334,7 +334,7 @@ mod tests {
         other.expansion.vectors = Matrix::<f64>::zeros(1, 5).into();
         assert_eq!(refused(&other, &rows), "a boundary can be drawn for machines of two features, but m has 5");
         let values = Machine { decision: Decision::Values, ..machine.clone() };
-        assert_eq!(refused(&values, &rows), "a boundary can be drawn between two classes, but m tells 0 apart");
+        assert_eq!(refused(&values, &rows), "a boundary can be drawn between two classes, but m has 0 classes");
         let strange = Dataset { target: Target::Classes(Classes::from_texts(&["7"; 60])), ..rows.clone() };
         assert_eq!(refused(&machine, &strange), "rows are of class 7, which the machines do not know");
         assert!(refused(&machine, &Dataset { target: Target::None, ..rows }).starts_with("this needs a class label for every row"));

@@ -58,7 +58,7 @@ impl Boxes {
         frame.picture(&self.title, &self.description(&summaries), &drawn.collect::<String>())
     }
 
-    /// What the picture shows, in words.
+    /// A text alternative of the picture.
     fn description(&self, summaries: &[Option<Summary>]) -> String {
         let mut text = format!("Box plot of {}.", self.y.name);
         for ((name, _), summary) in self.groups.iter().zip(summaries) {
@@ -108,10 +108,10 @@ impl Summary {
     }
 }
 
-/// Red as in papers; the vermilion that colour-blind people tell from blue.
+/// Red as in papers: the vermilion that colour-blind readers distinguish from blue.
 const MEDIAN: &str = COLOURS[1];
 
-/// The value below which the part `p` of sorted values lies, between two of them where it falls there.
+/// The quantile `p` of sorted values, interpolated linearly.
 fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
     let place = p * sorted.len().checked_sub(1)? as f64;
     let (low, high) = (sorted.get(place.floor() as usize)?, sorted.get(place.ceil() as usize)?);

@@ -92,7 +92,7 @@ impl Chart {
         legend
     }
 
-    /// What the picture shows, in words.
+    /// A text alternative of the picture.
     fn description(&self, lines: &[Vec<Point>], levels: &[&(String, f64)]) -> String {
         let mut text = format!("Chart of {} against {}.", self.y.name, self.x.name);
         for (line, points) in self.lines.iter().zip(lines) {

@@ -104,7 +104,7 @@ fn joined(mut neighbours: Vec<[Option<usize>; 2]>) -> Vec<Vec<usize>> {
     for start in ended.into_iter().chain(0..neighbours.len()) {
         let (mut line, mut here) = (vec![start], start);
         while let Some(next) = neighbours[here].iter_mut().find_map(Option::take) {
-            // The way back is used up too.
+            // The same segment in the other direction is removed too.
             if let Some(back) = neighbours[next].iter_mut().find(|back| **back == Some(here)) {
                 *back = None;
             }

@@ -1,7 +1,7 @@
 //! Pictures of results as SVG text: charts of lines, box plots, and boundaries in the plane.
 //!
-//! A picture holds all it needs, has a text alternative, and reads on any background, since it brings its own. Colours are those of Okabe
-//! and Ito, which colour-blind people tell apart; lines differ in dashes and marks too. The same input gives the same bytes.
+//! A picture is self-contained, has a text alternative, and is readable on any page, since it has its own background. Colours are those of
+//! Okabe and Ito, which colour-blind readers can distinguish; lines differ in dashes and marks too. The same input gives the same bytes.
 //!
 //! | file | answers |
 //! |---|---|

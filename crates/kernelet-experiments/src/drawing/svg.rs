@@ -20,7 +20,7 @@ pub enum Anchor {
     End,
 }
 
-/// A whole picture on white, with its title and a text that tells what is in it.
+/// A whole picture on white, with its title and a description of its contents.
 pub fn document(width: f64, height: f64, title: &str, description: &str, body: &str) -> String {
     let (w, h) = (number(width.ceil()), number(height.ceil()));
     format!(

@@ -1,7 +1,7 @@
 //! The tail of the F distribution.
 //!
 //! P(F > f) = I_x(v / 2, u / 2) with x = v / (v + u f) for u and v degrees of freedom, where I is the regularised incomplete beta function
-//! by its continued fraction (Lentz's way), on the side where it converges fast. Relative accuracy about 1e-12, also of tiny
+//! by its continued fraction (Lentz's method), on the side where it converges fast. Relative accuracy about 1e-12, also of tiny
 //! probabilities; it falls to about 1e-9 at a million degrees of freedom, where logarithms of gamma functions lose digits to each other.
 
 /// Steps of the continued fraction; it needs a few times the root of the larger degrees of freedom.

@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn two_means_are_a_t_test() {
-        // For two means q = sqrt(2) |t|, and t^2 has the F distribution with 1 and v degrees of freedom, computed in another way.
+        // For two means q = sqrt(2) |t|, and t^2 has the F distribution with 1 and v degrees of freedom, computed independently.
         for freedom in [1, 2, 7, 60, 3000, 100_000] {
             for q in [1e-6, 0.3, 1.0, 4.0, 15.0, 40.0] {
                 let (have, want) = (above(q, 2, freedom), super::super::fisher::above(q * q / 2.0, 1, freedom));

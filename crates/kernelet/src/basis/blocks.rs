@@ -34,13 +34,13 @@ pub(super) struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Room for `most` vectors among these points.
+    /// An empty basis with capacity for `most` vectors among these points.
     pub fn new(kernel: &'a Kernel, points: &'a Points, most: usize) -> Self {
         let squares = diagonal(kernel, points);
         Blocks { kernel, points, coordinates: Matrix::zeros(points.len(), most), gaps: squares.clone(), squares, chosen: vec![] }
     }
 
-    /// The vectors there is room for.
+    /// The capacity in vectors.
     pub fn most(&self) -> usize {
         self.coordinates.cols()
     }

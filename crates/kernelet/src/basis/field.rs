@@ -104,11 +104,11 @@ impl GradientSums {
         f64::add_product(Product { a: &turned, stride: count, inner: count, b: points, cols: dim }, self.points.values_mut());
     }
 
-    /// The same with products in single precision; `room` is reused from call to call.
-    pub fn add_rows_single(&mut self, weights: &[f64], points: &[f32], room: &mut [Vec<f32>; 2]) {
+    /// The same with products in single precision; `buffers` are reused from call to call.
+    pub fn add_rows_single(&mut self, weights: &[f64], points: &[f32], buffers: &mut [Vec<f32>; 2]) {
         let (m, dim) = (self.totals.len(), self.points.cols());
         let count = weights.len() / m.max(1);
-        let [turned, summed] = room;
+        let [turned, summed] = buffers;
         turned.resize(weights.len(), 0.0);
         for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
             for (u, &w) in row.iter().enumerate() {
@@ -262,8 +262,8 @@ impl Tile {
 }
 
 /// `out = weights points` in single precision, for weights of `inner` columns.
-fn sums_single(weights: &[f64], inner: usize, points: &[f32], room: &mut [Vec<f32>; 3], out: &mut [f64]) {
-    let [_, rounded, summed] = room;
+fn sums_single(weights: &[f64], inner: usize, points: &[f32], buffers: &mut [Vec<f32>; 3], out: &mut [f64]) {
+    let [_, rounded, summed] = buffers;
     rounded.clear();
     rounded.extend(weights.iter().map(|&w| w as f32));
     summed.clear();
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn values_and_gradients_agree_with_the_definition_for_every_kernel() {
         for kernel in Kernel::examples() {
-            // More points than a tile has, either way.
+            // More points than a tile has, in both dimensions.
             let (x, a, z) = (matrix(1100, 3, 0.1), matrix(1100, 2, 0.5), matrix(200, 3, 0.7));
             let field = Field::new(&kernel, x.clone());
             let mut workspace = Workspace::default();

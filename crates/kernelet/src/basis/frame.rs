@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn coincident_vectors_are_harmless_and_indefinite_kernels_are_refused() {
+    fn coincident_vectors_are_harmless_and_indefinite_kernels_are_rejected() {
         let z = points(4, 0.3).select(&[0, 1, 1, 2, 3, 3]);
         let frame = Frame::fixed(&Kernel::gaussian(0.5), &z, 1e-10).unwrap();
         assert!(frame.coordinates(&points(20, 0.1)).values().iter().all(|v| v.is_finite()));

@@ -5,7 +5,7 @@
 //!
 //! Distances only fall, so that those from some vectors ago bound those of now. Vectors are therefore chosen within a pool, the points that were
 //! farthest when it was made, for as long as the farthest of the pool is farther than any other point was; only then are all points brought
-//! up to date, in one matrix product for all vectors chosen since. The choice is the same as one by one.
+//! up to date, in one matrix product for all vectors chosen since. The choice is the same as with an update after every vector.
 //!
 //! Cost: n m (d + m) time, n m numbers, n m kernel values, and p m (d + m) for the pool of p points each time it is made anew.
 use super::{Basis, BasisBudget, BasisMethod, blocks::Blocks, gram::Gram, growth::Growth};
@@ -22,7 +22,7 @@ use crate::{
 const POOL: (usize, usize) = (32, 1024);
 
 /// For fewer points than this all are brought up to date for each vector.
-const ONE_BY_ONE: usize = 4096;
+const SMALL: usize = 4096;
 
 /// Greedy choice by largest error.
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl BasisMethod for GreedyBasis {
             true => first,
             false => largest(growth.gaps()).0,
         };
-        match points.len() <= ONE_BY_ONE {
+        match points.len() <= SMALL {
             true => Ok(grow(kernel, points, budget, pick, watch)),
             false => Ok(in_pools(kernel, points, first, (points.len() / POOL.0).max(POOL.1), budget, watch)),
         }
@@ -92,9 +92,9 @@ fn farthest(gaps: &[f64], size: usize) -> (Vec<usize>, f64) {
 /// Chooses in the pool while its farthest point is beyond the bound and at least as far as the `others` were; the first choice is always
 /// that far, because the pool has the farthest of all.
 fn choose_in(kernel: &Kernel, points: &Points, grown: &Blocks, pool: &[usize], others: f64, bound: f64) -> (Vec<usize>, Factor) {
-    let (own, room) = (points.select(pool), grown.most() - grown.chosen().len());
+    let (own, left) = (points.select(pool), grown.most() - grown.chosen().len());
     let mut growth = Growth::beyond(Gram::of(kernel, &own), grown.known(pool));
-    while growth.chosen().len() < room {
+    while growth.chosen().len() < left {
         let (place, gap) = largest(growth.gaps());
         let may = gap > bound && (gap >= others || growth.chosen().is_empty());
         if !may || !growth.choose(place) {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn pools_of_any_size_pick_what_one_by_one_picks() {
+    fn pools_of_any_size_pick_what_sequential_choice_picks() {
         let points = banana(500, 5).points;
         let budget = BasisBudget { max_error: 1e-3, ..BasisBudget::vectors(60) };
         for kernel in [Kernel::gaussian(0.8), Kernel::gaussian(200.0), Kernel::named("polynomial", 1.0, 3, 1.0).unwrap()] {
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_rows_span_one_direction_and_zero_rows_none_is_refused() {
+    fn equal_rows_span_one_direction_and_zero_rows_none_is_rejected() {
         let points: Points = Matrix::from_fn(10, 2, |_, j| j as f64).into();
         let basis = GreedyBasis::default().choose(&Kernel::gaussian(1.0), &points, &BasisBudget::vectors(5), &Watch::none()).unwrap();
         assert_eq!(basis.frame.len(), 1);

@@ -1,7 +1,7 @@
-//! Bases chosen before training: which vectors span the room a machine may live in.
+//! Bases chosen before training: which vectors span the subspace that contains the weight vector?
 //!
-//! A [`BasisMethod`] looks at points, and few methods at their target too. What it gives is a [`Basis`]: vectors, and where they were computed anyway, the coordinates of
-//! all points in their frame.
+//! A [`BasisMethod`] uses the points, and a few methods their targets too. It returns a [`Basis`]: vectors, and where they were computed anyway, the
+//! coordinates of all points in their frame.
 use super::{Frame, check_definite};
 use crate::{
     Error, Result,
@@ -63,7 +63,7 @@ impl BasisBudget {
     }
 }
 
-/// Vectors chosen to span the room a machine may live in.
+/// Vectors chosen to span the subspace that contains the weight vector of a machine.
 #[derive(Debug)]
 pub struct Basis {
     /// The vectors with their factor.

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_blocks_and_bounds_are_refused_in_words_and_change_nothing() {
+    fn bad_blocks_and_bounds_are_rejected_with_an_error_and_change_nothing() {
         let kernel = Kernel::gaussian(1.0);
         assert!(OnlineBasis::new(&kernel, 0.0).is_err() && OnlineBasis::new(&kernel, f64::NAN).is_err());
         assert!(OnlineBasis::new(&Kernel::named("sigmoid", 1.0, 0, 0.5).unwrap(), 0.1).is_err());

@@ -1,8 +1,8 @@
 //! Randomly pivoted Cholesky: the next point is drawn with probability in proportion to its squared distance from the span
 //! (Chen, Epperly, Tropp, Webber 2022). It costs what greedy choice costs, and its mean error is near the best that is possible.
 //!
-//! With blocks (Epperly, Tropp, Webber 2024) several points are proposed at once and each is kept with the probability that makes the result
-//! distributed as one by one; the work is then in matrix products. Cost either way: n m (d + m) time, n m numbers.
+//! With blocks (Epperly, Tropp, Webber 2024) several points are proposed at once and each is kept with the probability that gives the result
+//! the distribution of sequential draws; the work is then in matrix products. Cost in both cases: n m (d + m) time, n m numbers.
 use super::{Basis, BasisBudget, BasisMethod, blocks::Blocks, greedy_basis::grow, kmeans::drawn};
 use crate::{
     Result,
@@ -92,14 +92,14 @@ fn propose(grown: &Blocks, block: usize, draw: &mut Draw) -> Vec<usize> {
 
 /// Goes through the proposals in order: each is kept with probability (distance now) / (distance when proposed). Returns those kept and the
 /// factor of what their kernel matrix has beyond the span.
-fn keep(grown: &Blocks, proposed: &[usize], room: usize, draw: &mut Draw) -> (Vec<usize>, Factor) {
+fn keep(grown: &Blocks, proposed: &[usize], most: usize, draw: &mut Draw) -> (Vec<usize>, Factor) {
     let rest = grown.beyond(proposed);
     let (mut kept, mut places, mut factor) = (vec![], vec![], Factor::default());
     for (i, &point) in proposed.iter().enumerate() {
         let column = places.iter().map(|&j: &usize| rest.at(i, j)).collect();
         let (mut row, gap) = factor.row_for(column, rest.at(i, i));
         let passes = draw.uniform() * rest.at(i, i) < gap && !grown.is_dependent(point, gap);
-        if passes && kept.len() < room {
+        if passes && kept.len() < most {
             row.push(gap.sqrt());
             factor.push(&row);
             kept.push(point);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_leave_the_same_mean_error_as_one_by_one_and_less_than_greedy_choice() {
+    fn blocks_have_the_mean_error_of_sequential_draws_and_less_than_greedy_choice() {
         let (points, kernel, budget) = (banana(400, 5).points, Kernel::gaussian(1.0), BasisBudget::vectors(20));
         let mean = |method: &dyn Fn(u64) -> Box<dyn BasisMethod>| {
             let error = |seed| method(seed).choose(&kernel, &points, &budget, &Watch::none()).unwrap().mean_error();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn no_vectors_and_one_class_have_words() {
+    fn no_vectors_and_one_class_are_rejected() {
         assert_eq!(learner(Baseline::Rs, 0).check().unwrap_err().to_string(), "vectors is 0, but must be at least 1");
         let data = banana(60, 1);
         let one: Vec<usize> = (0..60).filter(|&i| data.classes().unwrap().codes[i] == 0).collect();

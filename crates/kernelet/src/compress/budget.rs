@@ -6,9 +6,9 @@ use crate::{Error, Result};
 /// When to stop: whichever bound is met first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Budget {
-    /// The most vectors; for methods that treat outputs one by one, of each output.
+    /// The most vectors; for methods that treat each output separately, of each output.
     pub max_vectors: usize,
-    /// Stop once the residual is at most this part of what it was without vectors.
+    /// Stop once the residual is at most this fraction of the residual without vectors.
     pub max_residual: f64,
     /// Stop after this long.
     pub max_seconds: f64,
@@ -32,7 +32,7 @@ impl Budget {
             return Err(Error::parameter("vectors", 0, "at least 1"));
         }
         if !(0.0..=1.0).contains(&self.max_residual) {
-            return Err(Error::parameter("max-residual", self.max_residual, "between 0 and 1, a part of the residual without vectors"));
+            return Err(Error::parameter("max-residual", self.max_residual, "between 0 and 1, a fraction of the residual without vectors"));
         }
         match self.max_seconds > 0.0 {
             true => Ok(()),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_are_checked_in_words() {
+    fn bounds_are_checked_with_an_error() {
         assert!(Budget::vectors(3).check().is_ok());
         assert_eq!(Budget::vectors(0).check().unwrap_err().to_string(), "vectors is 0, but must be at least 1");
         assert!(Budget { max_residual: 2.0, ..Budget::default() }.check().is_err());

@@ -203,7 +203,7 @@ fn saved_and_loaded_it_predicts_the_same_bits() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_and_machines_without_vectors_are_refused() {
+fn numbers_that_are_not_finite_and_machines_without_vectors_are_rejected() {
     each(&[1], |method, machine, which| {
         let mut bad = machine.clone();
         let mut vectors = bad.expansion.vectors.to_dense();

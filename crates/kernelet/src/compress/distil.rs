@@ -207,11 +207,11 @@ mod tests {
     }
 
     #[test]
-    fn a_lesson_without_rows_and_kernels_with_a_corner_have_words() {
+    fn missing_rows_and_kernels_that_are_not_differentiable_are_rejected() {
         let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&banana(60, 1), &Watch::none()).unwrap().machine;
         assert!(Distil::default().learn(&Task::of(&full), &Watch::none()).unwrap_err().to_string().contains("needs rows"));
         let kernel = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();
-        let corner = Svc { kernel, ..Svc::default() }.learn(&banana(60, 1), &Watch::none()).unwrap().machine;
-        assert!(Distil::default().check(&corner).unwrap_err().to_string().contains("corner"));
+        let nonsmooth = Svc { kernel, ..Svc::default() }.learn(&banana(60, 1), &Watch::none()).unwrap().machine;
+        assert!(Distil::default().check(&nonsmooth).unwrap_err().to_string().contains("not differentiable"));
     }
 }

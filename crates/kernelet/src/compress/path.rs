@@ -18,7 +18,7 @@ pub struct Path {
     /// One for each level.
     residuals: Vec<f64>,
     start: f64,
-    /// Which candidates were chosen, in order, where vectors are chosen one by one: level i has the first of them.
+    /// Which candidates were chosen, in order, where vectors are chosen one at a time: level i has the first of them.
     pub chosen: Vec<usize>,
     /// How the run ended.
     pub status: Status,

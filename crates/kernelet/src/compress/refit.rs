@@ -107,7 +107,7 @@ fn labelled_rows(task: &Task) -> Result<(Points, Vec<usize>)> {
     let rows = task.scaled_rows()?.ok_or_else(|| missing("margin", "rows with their classes"))?;
     let labels = task.machine.decision.labels();
     if labels.is_empty() || task.machine.decision == Decision::Novelty {
-        return Err(Error::parameter("refit", "margin", "projection or outputs for a machine that does not tell classes apart"));
+        return Err(Error::parameter("refit", "margin", "projection or outputs for a machine that is not a classifier"));
     }
     let Some(data) = task.data else { return Err(missing("margin", "rows with their classes")) };
     Ok((rows, known_classes(&labels, data)?))
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn what_is_missing_is_reported() {
         let (machine, data) = trained();
         let none = Task::of(&machine);
         let say = |how, task: &Task| refit(&machine, how, task, None, &Watch::none()).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! The offsets of a small machine, found anew: for each output the one with the fewest errors on rows with classes.
+//! The offsets of a small machine, refitted: for each output the one with the fewest errors on rows with classes.
 //!
 //! A machine with fewer vectors has outputs that are shifted a little, and the offset it kept may no longer cut them best. Each output is
 //! cut by itself, on the rows that it separates; where several outputs decide together, fewer errors of each need not be fewer errors of
@@ -14,7 +14,7 @@ use crate::{
 pub fn least_error_offsets(small: &Machine, task: &Task) -> Result<Machine> {
     let labels = small.decision.labels();
     if labels.is_empty() || small.decision == Decision::Novelty {
-        return Err(Error::parameter("threshold", "train-error", "keep for a machine that does not tell classes apart"));
+        return Err(Error::parameter("threshold", "train-error", "keep for a machine that is not a classifier"));
     }
     let Some(data) = task.data else {
         return Err(Error::parameter("threshold", "train-error", "keep where there are no rows with their classes"));
@@ -65,12 +65,12 @@ mod tests {
 
     #[test]
     fn no_other_offset_of_any_output_has_fewer_errors() {
-        for (data, ways) in [
+        for (data, all) in [
             (banana(150, 3), &[Multiclass::OneVsOne][..]),
             (waveform3(120, 2), &[Multiclass::OneVsOne, Multiclass::OneVsRest, Multiclass::OutputCodes { seed: 0 }]),
         ] {
-            for &way in ways {
-                let (machine, small) = compressed(&data, way, 6);
+            for &multiclass in all {
+                let (machine, small) = compressed(&data, multiclass, 6);
                 let task = Task { data: Some(&data), ..Task::of(&machine) };
                 let tuned = least_error_offsets(&small, &task).unwrap();
                 assert_eq!(tuned.expansion, small.expansion);
@@ -79,7 +79,7 @@ mod tests {
                     for step in -200..=200 {
                         let mut moved = tuned.clone();
                         moved.offsets[output] += 0.02 * f64::from(step);
-                        assert!(errors(&moved, &data, output) >= fewest, "{way:?} {output} {step}");
+                        assert!(errors(&moved, &data, output) >= fewest, "{multiclass:?} {output} {step}");
                     }
                 }
             }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_data_are_rejected_with_an_error() {
         let data = banana(60, 3);
         let (machine, small) = compressed(&data, Multiclass::OneVsOne, 4);
         let say = |small: &Machine, data: Option<&Dataset>| {
@@ -100,7 +100,7 @@ mod tests {
         };
         assert!(say(&small, None).ends_with("keep where there are no rows with their classes"));
         let features = Machine { decision: Decision::Features, ..small.clone() };
-        assert!(say(&features, Some(&data)).contains("does not tell classes apart"));
+        assert!(say(&features, Some(&data)).contains("is not a classifier"));
         let first = data.classes().unwrap().codes[0];
         let one: Vec<usize> = (0..60).filter(|&i| data.classes().unwrap().codes[i] == first).collect();
         assert!(say(&small, Some(&data.select(&one))).contains("one side only of output 1"));

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_rows_are_refused() {
+    fn broken_rows_are_rejected() {
         assert!(Csr::new(vec![0, 2], vec![1, 1], vec![1.0, 2.0], 4).is_err());
         assert!(Csr::new(vec![0, 1], vec![4], vec![1.0], 4).is_err());
         assert!(Csr::new(vec![0, 5], vec![1], vec![1.0], 4).is_err());

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_data_are_refused_in_words() {
+    fn bad_data_are_rejected_with_an_error() {
         let good = Dataset::new(Matrix::<f64>::zeros(2, 1), Target::Classes(Classes::from_texts(&["a", "b"])));
         assert!(good.check().is_ok());
         let empty = good.select(&[]);

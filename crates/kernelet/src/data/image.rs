@@ -3,7 +3,7 @@
 //! Each pixel becomes a weighted mean of its surroundings, with weights exp(-d^2 / (2 sigma^2)) that sum to 1, along the columns and
 //! then along the rows, up to 4 sigma away. Beyond the border the image is mirrored with its outermost pixels repeated
 //! (`c b a | a b c | c b a`), so that a plain background stays plain whatever its grey value.
-//! This is what `scipy.ndimage.gaussian_filter` does unless told otherwise.
+//! This is what `scipy.ndimage.gaussian_filter` does by default.
 use rayon::prelude::*;
 
 use super::Points;
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn images_are_smoothed_one_by_one() {
+    fn images_are_smoothed_one_at_a_time() {
         let two = image().to_dense().select(&[0, 0]);
         let both = smooth(&two.into(), 4, 3, 1.0).unwrap();
         assert_eq!(both.select(&[0]), both.select(&[1]));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused_in_words() {
+    fn what_is_no_image_is_rejected_with_an_error() {
         let error = |width, height, sigma| smooth(&image(), width, height, sigma).unwrap_err().to_string();
         assert_eq!(error(4, 4, 1.0), "pixels of an image: expected 16, found 12");
         assert_eq!(error(0, 12, 1.0), "width is 0, but must be at least 1");

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_scaled_is_refused_in_words() {
+    fn what_cannot_be_scaled_is_rejected_with_an_error() {
         let empty: Points = Matrix::<f64>::zeros(0, 3).into();
         let bad: Points = Matrix::column(vec![1.0, f64::NAN]).into();
         for scaling in [Scaling::Standard, Scaling::MinMax] {

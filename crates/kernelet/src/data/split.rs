@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_split_is_refused_in_words() {
+    fn what_cannot_be_split_is_rejected_with_an_error() {
         for fraction in [0.0, 1.0, -0.1, f64::NAN] {
             let error = stratified_split(&target(), fraction, 0).unwrap_err();
             assert_eq!(error.to_string(), format!("fraction is {fraction}, but must be a number above 0 and below 1"));

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_double_precision_cannot_tell_apart_stay_apart_and_in_order() {
+    fn numbers_that_are_equal_in_double_precision_stay_distinct_and_in_order() {
         let texts_in = ["9007199254740993", "9007199254740992", "+9007199254740993.0", "-18446744073709551615", "-18446744073709551614"];
         let classes = Classes::from_texts(&texts_in);
         assert_eq!(texts(&classes), ["-18446744073709551615", "-18446744073709551614", "9007199254740992", "9007199254740993"]);

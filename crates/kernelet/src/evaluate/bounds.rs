@@ -1,4 +1,4 @@
-//! What can be said of the error on new rows without any.
+//! Bounds on the error on new rows, without test rows.
 //!
 //! For a machine on k vectors chosen from m independent rows, a direction w of length 1 in their span, and R the radius of a ball that holds all
 //! of feature space that rows come from: with probability 1 - delta, rows of a class with mean mu and covariance S in the span, measured on the m - k

@@ -20,7 +20,7 @@ impl Confusion {
         self.counts.iter().flatten().sum()
     }
 
-    /// The part of the rows predicted wrongly.
+    /// The fraction of rows predicted wrongly.
     pub fn error(&self) -> f64 {
         let right: usize = (0..self.labels.len()).map(|c| self.counts[c][c]).sum();
         (self.rows() - right) as f64 / self.rows().max(1) as f64
@@ -114,7 +114,7 @@ fn values_score(values: &Matrix, truth: &Matrix) -> Scores {
     Scores::Values { mse: squared / count, r2: r2 / q.max(1) as f64, mae: absolute / count }
 }
 
-/// The part of the rows for which two machines predict the same label; None where either predicts no labels.
+/// The fraction of rows for which two machines predict the same label; None where either predicts no labels.
 pub fn agreement(one: &Prediction, other: &Prediction) -> Option<f64> {
     let (Prediction::Classes { labels, codes }, Prediction::Classes { labels: other_labels, codes: other_codes }) = (one, other) else {
         return None;
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn comparisons_that_make_no_sense_are_refused() {
+    fn comparisons_that_make_no_sense_are_rejected() {
         let none = score(&classes(&["a", "b"], &[0]), &data(Target::None, 1)).unwrap_err();
         assert_eq!(none.to_string(), "the data have no target to compare with");
     }

@@ -21,7 +21,7 @@ impl Profile for Exponential {
     fn value(&self, u: f64) -> f64 {
         (-self.gamma * u.sqrt()).exp()
     }
-    /// The kernel has a corner at u = 0; there the slope is 0 by convention, see [`Profile::smooth`].
+    /// The kernel is not differentiable at u = 0; there the slope is 0 by convention, see [`Profile::smooth`].
     fn slope(&self, u: f64) -> f64 {
         if u == 0.0 {
             return 0.0;

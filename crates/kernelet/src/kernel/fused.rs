@@ -423,7 +423,7 @@ mod tests {
         rows
     }
 
-    /// Both ways of use against the naive sum, on every instruction set; errors relative to the sum of the terms' sizes.
+    /// Both uses against the naive sum, on every instruction set; errors relative to the sum of the terms' sizes.
     fn check<R: SimdReal>(n: usize, m: usize, dim: usize, outputs: usize, shift: f64, tolerance: f64) {
         let gamma = 0.7 / dim as f64;
         let (x, z) = (points(n, dim, shift, 0.1), points(m, dim, shift, 0.5));

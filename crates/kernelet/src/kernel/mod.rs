@@ -53,7 +53,7 @@ pub trait Profile: Send + Sync {
     fn value(&self, u: f64) -> f64;
     /// dk/du, the k' of [Schoelkopf1998 (10)].
     fn slope(&self, u: f64) -> f64;
-    /// False where the kernel has a corner, so that gradients with respect to a vector do not exist everywhere.
+    /// False where the kernel is not differentiable at zero distance, so that gradients with respect to a vector do not exist everywhere.
     fn smooth(&self) -> bool;
     /// True when every kernel matrix is positive semidefinite.
     fn definite(&self) -> bool;
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_corner_has_slope_zero_and_radial_kernels_are_one_at_zero() {
+    fn kernels_that_are_not_differentiable_have_slope_zero_there_and_radial_kernels_are_one_at_zero() {
         for kernel in Kernel::examples() {
             let profile = kernel.profile();
             if profile.argument() == Argument::SquaredDistance {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_outside_their_range_are_refused_in_words() {
+    fn parameters_outside_their_range_are_rejected_with_an_error() {
         for name in ["gaussian", "exponential", "matern32", "matern52", "polynomial", "sigmoid", "inverse-multiquadric"] {
             for gamma in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
                 let error = Kernel::named(name, gamma, 3, 0.0).unwrap().check().unwrap_err();

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_spread_are_refused_in_words() {
+    fn rows_without_spread_are_rejected_with_an_error() {
         let constant = gamma_by_scale(&Matrix::from_fn(4, 2, |_, _| 1.5).into()).unwrap_err();
         assert!(constant.to_string().starts_with("all features are the same number in every row"));
         let wide = gamma_by_scale(&Matrix::from_fn(2, 1, |i, _| if i == 0 { 1e200 } else { -1e200 }).into()).unwrap_err();

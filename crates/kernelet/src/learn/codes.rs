@@ -2,7 +2,7 @@
 //!
 //! Few classes take all columns there are (Dietterich and Bakiri 1995): `2^(k-1) - 1` of them, all different up to sign. More classes take
 //! `10 log2 k` random columns, the best of many draws (Allwein, Schapire and Singer 2000): the draw whose nearest words differ
-//! in most places. Every column tells some classes from the others, no two columns ask the same or the opposite question, and no
+//! in most places. Every column separates some classes from the others, no two columns are equal or opposite, and no
 //! two classes have the same word.
 use crate::{Error, Result, draw::Draw};
 

@@ -7,7 +7,7 @@ use crate::{
     watch::Watch,
 };
 
-/// Bytes a kernel matrix may take where nothing else is said: that of 32,768 rows.
+/// Bytes that a kernel matrix may take by default: 32,768 rows.
 pub(crate) const USUAL_BYTES: usize = 8 << 30;
 
 /// K(X, X) of the chosen rows. A precomputed kernel reads it from the data; more than `most_bytes` is refused.
@@ -65,7 +65,7 @@ mod tests {
     use crate::data::Generator;
 
     #[test]
-    fn too_many_rows_and_values_that_overflow_are_refused_in_words() {
+    fn too_many_rows_and_values_that_overflow_are_rejected_with_an_error() {
         let data = Generator::Banana.make(400, 1);
         let rows: Vec<usize> = (0..400).collect();
         let error = kernel_matrix(&Kernel::gaussian(1.0), &data, &rows, 1 << 20, &Watch::none()).unwrap_err();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_copies_and_bad_settings_have_words() {
+    fn weights_are_copies_and_bad_settings_are_rejected() {
         let data = banana(60, 2);
         let learner = Logistic { kernel: Kernel::gaussian(0.5), ..Logistic::default() };
         let twice = Dataset { weights: Some((0..60).map(|i| f64::from(i % 3)).collect()), ..data.clone() };

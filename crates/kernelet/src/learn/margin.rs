@@ -97,7 +97,7 @@ pub(crate) fn solve(problem: &MarginProblem, settings: &MarginSettings, start: O
 /// Steps without progress after which rounding has the upper hand.
 const PATIENCE: usize = 5;
 
-/// How near a start comes to the bounds, as a part of the cost.
+/// How near a start comes to the bounds, as a fraction of the cost.
 const INSIDE: f64 = 1e-2;
 
 /// An interior point.
@@ -105,8 +105,8 @@ struct Point {
     weights: Vec<f64>,
     offset: f64,
     multipliers: Vec<f64>,
-    /// The costs less the multipliers.
-    room: Vec<f64>,
+    /// The slacks of the upper bounds: the costs less the multipliers.
+    upper_slacks: Vec<f64>,
     slacks: Vec<f64>,
     errors: Vec<f64>,
 }
@@ -128,7 +128,7 @@ impl Point {
             return Point {
                 weights: vec![0.0; m],
                 offset: 0.0,
-                room: half.clone(),
+                upper_slacks: half.clone(),
                 multipliers: half,
                 slacks: vec![1.0; n],
                 errors: vec![1.0; n],
@@ -136,12 +136,12 @@ impl Point {
         };
         let inside = |(a, c): (&f64, &f64)| a.clamp(INSIDE * c, (1.0 - INSIDE) * c);
         let multipliers: Vec<f64> = earlier.multipliers.iter().zip(problem.costs).map(inside).collect();
-        let room = multipliers.iter().zip(problem.costs).map(|(a, c)| c - a).collect();
+        let upper_slacks = multipliers.iter().zip(problem.costs).map(|(a, c)| c - a).collect();
         let values = times(problem.rows, &earlier.weights);
         let margins: Vec<f64> = values.iter().zip(problem.signs).map(|(f, y)| y * (f + earlier.offset) - 1.0).collect();
         let slacks = margins.iter().map(|z| z.max(0.0) + INSIDE).collect();
         let errors = margins.iter().map(|z| (-z).max(0.0) + INSIDE).collect();
-        Point { weights: earlier.weights.clone(), offset: earlier.offset, multipliers, room, slacks, errors }
+        Point { weights: earlier.weights.clone(), offset: earlier.offset, multipliers, upper_slacks, slacks, errors }
     }
 
     /// The point made feasible on both sides, with the true objectives.
@@ -165,7 +165,8 @@ impl Point {
     /// One step with its corrector; false when the system cannot be solved.
     fn step(&mut self, problem: &MarginProblem) -> bool {
         let n = problem.rows.rows();
-        let inverse: Vec<f64> = (0..n).map(|i| 1.0 / (self.errors[i] / self.room[i] + self.slacks[i] / self.multipliers[i])).collect();
+        let inverse: Vec<f64> =
+            (0..n).map(|i| 1.0 / (self.errors[i] / self.upper_slacks[i] + self.slacks[i] / self.multipliers[i])).collect();
         let Some(system) = system(problem.rows, &inverse) else { return false };
         let signed: Vec<f64> = self.multipliers.iter().zip(problem.signs).map(|(a, y)| a * y).collect();
         let mut unbalanced = transposed_times(problem.rows, &signed);
@@ -182,7 +183,7 @@ impl Point {
         let corrections: Vec<(f64, f64)> = (0..n)
             .map(|i| {
                 let a = predictor.multipliers[i];
-                ((target - a * predictor.slacks[i]) / self.multipliers[i], (target + a * predictor.errors[i]) / self.room[i])
+                ((target - a * predictor.slacks[i]) / self.multipliers[i], (target + a * predictor.errors[i]) / self.upper_slacks[i])
             })
             .collect();
         let corrector = self.direction(problem, &system, &inverse, &unbalanced, &base, &corrections);
@@ -194,7 +195,7 @@ impl Point {
         true
     }
 
-    /// Solves for the direction whose products of multipliers and slacks, and of room and errors, move towards the given corrections.
+    /// Solves for the direction whose products of multipliers and slacks, and of upper slacks and errors, move towards the given corrections.
     fn direction(
         &self,
         problem: &MarginProblem,
@@ -217,7 +218,7 @@ impl Point {
         let values = times(problem.rows, &weights);
         let multipliers: Vec<f64> = (0..n).map(|i| (aims[i] - problem.signs[i] * (values[i] + offset)) * inverse[i]).collect();
         let slack = |i: usize| corrections[i].0 - self.slacks[i] - self.slacks[i] / self.multipliers[i] * multipliers[i];
-        let error = |i: usize| corrections[i].1 - self.errors[i] + self.errors[i] / self.room[i] * multipliers[i];
+        let error = |i: usize| corrections[i].1 - self.errors[i] + self.errors[i] / self.upper_slacks[i] * multipliers[i];
         Direction { slacks: (0..n).map(slack).collect(), errors: (0..n).map(error).collect(), weights, offset, multipliers }
     }
 
@@ -227,7 +228,7 @@ impl Point {
             values.iter().zip(steps).fold(1.0, |longest: f64, (v, d)| if sign * d < 0.0 { longest.min(v / (-sign * d)) } else { longest })
         };
         limit(&self.multipliers, &direction.multipliers, 1.0)
-            .min(limit(&self.room, &direction.multipliers, -1.0))
+            .min(limit(&self.upper_slacks, &direction.multipliers, -1.0))
             .min(limit(&self.slacks, &direction.slacks, 1.0))
             .min(limit(&self.errors, &direction.errors, 1.0))
     }
@@ -238,7 +239,7 @@ impl Point {
             weights: along(&self.weights, &direction.weights, step),
             offset: self.offset + step * direction.offset,
             multipliers: along(&self.multipliers, &direction.multipliers, step),
-            room: along(&self.room, &direction.multipliers, -step),
+            upper_slacks: along(&self.upper_slacks, &direction.multipliers, -step),
             slacks: along(&self.slacks, &direction.slacks, step),
             errors: along(&self.errors, &direction.errors, step),
         }
@@ -246,7 +247,7 @@ impl Point {
 
     /// The mean product that should become zero.
     fn complementarity(&self) -> f64 {
-        (dot(&self.multipliers, &self.slacks) + dot(&self.room, &self.errors)) / (2 * self.slacks.len().max(1)) as f64
+        (dot(&self.multipliers, &self.slacks) + dot(&self.upper_slacks, &self.errors)) / (2 * self.slacks.len().max(1)) as f64
     }
 }
 

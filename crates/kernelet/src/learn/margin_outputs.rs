@@ -1,7 +1,7 @@
 //! One linear support vector machine for each output of a decision, all on the same coordinates.
 //!
-//! Which side of an output the rows of a class belong to is told by [`Decision::side`]; rows that an output is not about are left out of
-//! its problem. Cost: that of [`margin`] for each output.
+//! [`Decision::side`] defines on which side of an output the rows of a class are; rows of classes that an output does not separate are left
+//! out of its problem. Cost: that of [`margin`] for each output.
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;

@@ -27,7 +27,7 @@ use crate::{
 pub struct NuSvc {
     /// The kernel. With [`Kernel::Precomputed`] row i of the data holds the kernel values of training row i with all training rows.
     pub kernel: Kernel,
-    /// The part of the rows that may be margin errors; above 0 and at most 1, and no more than twice the part of the smaller class.
+    /// An upper bound on the fraction of margin errors; above 0 and at most 1, and at most twice the fraction of the smaller class.
     pub nu: f64,
     /// How several classes become two-class problems.
     pub multiclass: Multiclass,
@@ -88,7 +88,7 @@ impl Learner for NuSvc {
 }
 
 impl NuSvc {
-    /// Refuses a nu whose half one class cannot pay. A problem without rows on one side is left to the trivial solution.
+    /// Rejects an infeasible nu: half of it must not exceed the fraction of either class. Without rows on one side the solution is trivial.
     fn feasible(&self, problem: &TwoClass, weight: &dyn Fn(usize) -> f64) -> Result<()> {
         let side = |sign: f64| problem.of_sign(sign, weight).iter().map(|w| w.abs()).sum::<f64>();
         let (smaller, all) = (side(1.0).min(side(-1.0)), side(1.0) + side(-1.0));
@@ -96,7 +96,7 @@ impl NuSvc {
         match smaller == 0.0 || self.nu <= most {
             true => Ok(()),
             false => {
-                let allowed = format!("at most {most:.4}, twice the part of the smaller side, to tell apart {}", problem.between);
+                let allowed = format!("at most {most:.4}, twice the fraction of the smaller class, to separate {}", problem.between);
                 Err(Error::parameter("nu", self.nu, allowed))
             }
         }
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn a_nu_that_a_class_cannot_pay_is_refused_in_words() {
+    fn an_infeasible_nu_is_rejected_with_an_error() {
         let data = Generator::Banana.make(100, 1);
         let codes = data.classes().unwrap().codes.clone();
         let few: Vec<usize> = (0..100).filter(|&i| codes[i] == 0 || i < 20).collect();
         let error = NuSvc { nu: 0.9, ..NuSvc::default() }.learn(&data.select(&few), &Watch::none()).unwrap_err().to_string();
         assert!(error.starts_with("nu is 0.9, but must be at most 0."), "{error}");
-        assert!(error.ends_with("twice the part of the smaller side, to tell apart the classes 1 and -1"), "{error}");
+        assert!(error.ends_with("twice the fraction of the smaller class, to separate the classes 1 and -1"), "{error}");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub struct NuSvr {
     pub kernel: Kernel,
     /// The cost of an error beyond the tube; above 0.
     pub c: f64,
-    /// The part of the rows that may lie outside the tube; above 0 and at most 1.
+    /// An upper bound on the fraction of rows outside the tube; above 0 and at most 1.
     pub nu: f64,
     /// Stop when no pair violates the optimality conditions by more than this; LIBSVM's epsilon.
     pub tolerance: f64,

@@ -7,7 +7,7 @@ use crate::{Result, basis::EmpiricalPoints, data::Dataset, watch::Watch};
 
 /// A learner for rows of kernel values.
 pub struct OnGram {
-    /// Who learns; it has the linear kernel and chooses its vectors among the rows.
+    /// The estimator; it has the linear kernel and chooses its vectors among the rows.
     pub learner: Box<dyn Learner>,
 }
 
@@ -47,7 +47,7 @@ mod tests {
         learn::{Fisher, FrameLearner, OnBasis, Pca, Shrink, Svc},
     };
 
-    /// No two rows have the same k(x, x), so that the first vector is the same by either way to its value.
+    /// No two rows have the same k(x, x), so that the first vector is the same with computed and with given kernel values.
     fn kernel() -> Kernel {
         Kernel::Polynomial(Polynomial { gamma: 0.3, degree: 2, coef0: 1.0 })
     }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn new_vectors_are_refused() {
+    fn new_vectors_are_rejected() {
         let data = banana(30, 1);
         let gram = block(&kernel(), &data.points, &data.points);
         let learner = Box::new(Svc { kernel: Kernel::Linear(Linear {}), ..Svc::default() });

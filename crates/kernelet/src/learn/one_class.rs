@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nu_outside_its_range_is_refused_in_words() {
+    fn a_nu_outside_its_range_is_rejected_with_an_error() {
         let data = Generator::Banana.make(10, 1);
         for nu in [0.0, 1.5, f64::NAN] {
             let error = OneClass { nu, ..OneClass::default() }.learn(&data, &Watch::none()).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! Parzen windows: classes by sums of kernels, with nothing to learn.
 //!
-//! The output of class c is `f_c(x) = weight_c / n sum_{i in c} weight_i k(x, x_i)`: the share of the class times a density estimate of its
+//! The output of class c is `f_c(x) = weight_c / n sum_{i in c} weight_i k(x, x_i)`: the fraction of the class times a density estimate of its
 //! rows, up to a factor that all classes have in common. The largest wins, which is Bayes' rule for these estimates, and
 //! `P(c | x) = f_c(x) / sum f` are the probabilities. With balanced class weights all classes have the same share.
 //! Kernels must be functions of the distance, which are never negative. Far from all rows every output is 0: the first class wins, with
@@ -79,7 +79,7 @@ pub(super) fn check_window(kernel: &Kernel, method: &'static str) -> Result<()> 
     }
 }
 
-/// A machine on the chosen rows; offsets and decision are still to be said.
+/// A machine on the chosen rows; offsets and decision are set later.
 pub(super) fn windows(kernel: &Kernel, data: &Dataset, rows: &[usize], coefficients: Matrix) -> Machine {
     Machine {
         expansion: Expansion { kernel: kernel.clone(), vectors: data.points.select(rows), coefficients: Coefficients::Dense(coefficients) },
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn two_classes_are_told_apart_and_far_away_nothing_is_known() {
+    fn two_classes_are_separated_and_far_away_nothing_is_known() {
         let (train, test) = (Generator::Banana.make(300, 1), Generator::Banana.make(500, 2));
         let machine = Parzen { kernel: Kernel::gaussian(2.0), ..Parzen::default() }.learn(&train, &Watch::none()).unwrap().machine;
         // Measured: 0.186.

@@ -31,7 +31,7 @@ use crate::{
 /// Up to so many rows all eigenvalues are computed at once.
 const SMALL: usize = 500;
 
-/// More components than this part of the rows come from a whole eigendecomposition.
+/// More components than this fraction of the rows come from a full eigendecomposition.
 const MANY: usize = 10;
 
 /// How many components are kept.

@@ -11,7 +11,7 @@ use crate::{
 pub struct Scaled {
     /// How the scale is found.
     pub how: HowToScale,
-    /// Who learns from the scaled rows.
+    /// The estimator, trained on the scaled rows.
     pub learner: Box<dyn Learner>,
 }
 

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_and_targets_outside_their_range_are_refused_in_words() {
+    fn parameters_and_targets_outside_their_range_are_rejected_with_an_error() {
         let data = Generator::Sinc.make(10, 1);
         let refuse = |learner: Svr, data: &Dataset| learner.learn(data, &Watch::none()).unwrap_err().to_string();
         let negative = refuse(Svr { epsilon: -0.1, ..Svr::default() }, &data);

@@ -101,7 +101,7 @@ impl Line<'_> {
     }
 }
 
-/// A class that does not vary keeps a little room, so that it is not cut off by rounding.
+/// A class without variance keeps a small margin, so that rounding does not cut it off.
 fn equal_mahalanobis(below: Spread, above: Spread) -> f64 {
     let least = 1e-6 * (above.mean - below.mean).abs();
     let (left, right) = (below.deviation.max(least), above.deviation.max(least));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_cut_is_refused_and_equal_numbers_are_not() {
+    fn what_cannot_be_cut_is_rejected_and_equal_numbers_are_not() {
         let one = Line { values: &[1.0, 2.0], positive: &[true, true], weights: &[1.0; 2] };
         let nan = Line { values: &[f64::NAN, 2.0], positive: &[true, false], weights: &[1.0; 2] };
         let equal = Line { values: &[2.0; 3], positive: &[true, false, true], weights: &[1.0; 3] };

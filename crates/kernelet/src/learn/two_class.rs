@@ -26,7 +26,7 @@ use crate::{
 pub(super) struct TwoClass {
     pub rows: Vec<usize>,
     pub signs: Vec<f64>,
-    /// What the problem tells apart, for error messages.
+    /// What the problem separates, for error messages.
     pub between: String,
 }
 

@@ -176,7 +176,7 @@ impl Run<'_> {
         None
     }
 
-    /// Minus the gradient times the inverse Hessian that the pairs tell, by two loops.
+    /// Minus the gradient times the inverse Hessian approximated by the pairs, by the two-loop recursion.
     fn direction(&self, here: &Place) -> Vec<f64> {
         let mut direction: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
         let mut weights = Vec::with_capacity(self.pairs.len());

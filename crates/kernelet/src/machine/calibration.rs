@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_that_falls_or_leaves_0_to_1_is_refused() {
+    fn a_curve_that_falls_or_leaves_0_to_1_is_rejected() {
         let sign = Decision::Sign { negative: crate::data::Label::new("a"), positive: crate::data::Label::new("b") };
         let check = |outputs: &[f64], probabilities: &[f64]| {
             let curve = Curve { outputs: outputs.to_vec(), probabilities: probabilities.to_vec() };

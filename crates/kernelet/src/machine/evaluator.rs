@@ -1,4 +1,4 @@
-//! The outputs of a chunk of rows, by the fastest way the kernel allows.
+//! The outputs of a chunk of rows, by the fastest method that the kernel allows.
 //!
 //! - Gaussian: distances, exponentials and sums stay in registers ([`fused`](crate::kernel)); several outputs share the exponentials.
 //! - Linear: all vectors collapse to one for each output.
@@ -29,7 +29,7 @@ const MANY_FEATURES: usize = 4096;
 /// Linear machines collapse when the collapsed form has at most this many numbers, or no more than the vectors.
 const COLLAPSED: usize = 1 << 24;
 
-/// Rows on their way in, and the scale they go through.
+/// Input rows, and the scale that is applied to them.
 pub(super) struct Input<'a> {
     pub rows: InputRows<'a>,
     pub scale: Option<&'a Scale>,
@@ -116,7 +116,7 @@ pub struct Work {
     spare: Spare,
 }
 
-/// Memory for rows on their way to a kernel block.
+/// Buffers for the rows of a kernel block.
 #[derive(Debug, Default)]
 struct Spare {
     rows: Vec<f64>,
@@ -292,7 +292,7 @@ impl<R: Real> Mixer<R> {
         self.starts.len() - 1
     }
 
-    /// Room for the sums of each group, all zero.
+    /// Resets the sums of each group to zero.
     fn start(&self, count: usize, sums: &mut Vec<R>) {
         sums.clear();
         sums.resize(self.groups() * count * self.width, R::default());

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_that_are_not_finite_are_refused() {
+    fn metadata_that_are_not_finite_are_rejected() {
         assert!(Metadata { c: Some(1.0), class_weights: Some(vec![1.0, 2.0]), ..Metadata::default() }.check().is_ok());
         let explained = FeatureMetadata { variances: vec![3.0, 1.0], total_variance: 5.0, ..FeatureMetadata::default() };
         assert_eq!(explained.explained(), [0.6, 0.2]);

@@ -65,7 +65,7 @@ impl Machine {
             _ => Err(Error::Unsupported {
                 method: "asking for a distribution",
                 with: "this model".into(),
-                instead: "relevance vector machines for regression tell one, and LIBSVM regression models trained with -b 1".into(),
+                instead: "use a relevance vector machine for regression, or a LIBSVM regression model trained with -b 1".into(),
             }),
         }
     }

@@ -1,4 +1,4 @@
-//! How a machine predicts: rows in chunks over all threads, each chunk by the fastest way its kernel allows.
+//! How a machine predicts: rows in chunks over all threads, each chunk by the fastest method that its kernel allows.
 //!
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
 //! m (classes - 1) for the outputs; linear machines d q. No array of size n x m is made. A chunk is done by one thread in a
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_widths_and_bad_numbers_are_refused() {
+    fn wrong_widths_and_bad_numbers_are_rejected() {
         let [dense, _] = coefficients();
         let machine = machine(Kernel::gaussian(0.5), dense, Decision::Features);
         let narrow = machine.predict(&Matrix::<f64>::zeros(1, 2).into()).unwrap_err();

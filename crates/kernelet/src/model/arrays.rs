@@ -54,7 +54,7 @@ impl Number for usize {
     }
 }
 
-/// An array on its way into a file.
+/// An array to be written to a file.
 pub(super) struct Array {
     dtype: Dtype,
     shape: Vec<usize>,
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_wrong_length_is_refused_in_words() {
+    fn a_file_of_the_wrong_length_is_rejected_with_an_error() {
         let header = r#"{"a":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}}"#;
         assert!(Arrays::open(&file(header, 16), "a").is_ok());
         let refuse = |bytes: &[u8]| Arrays::open(bytes, "a").map(|_| ()).unwrap_err().to_string();
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_beyond_all_bounds_are_refused_and_allocate_nothing() {
+    fn claims_beyond_all_bounds_are_rejected_and_allocate_nothing() {
         let huge = 1u64 << 60;
         let one = |name: &str, start: u64, end: u64| {
             format!(r#""{name}":{{"dtype":"U8","shape":[{}],"data_offsets":[{start},{end}]}}"#, end - start)

@@ -104,7 +104,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Why a directory takes no new file, in words.
+/// Why a directory takes no new file, as a sentence.
 fn of_directory(directory: &Path, source: io::Error) -> io::Error {
     let name = directory.display();
     match source.kind() {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn targets_that_cannot_be_written_are_refused_in_words() {
+    fn targets_that_cannot_be_written_are_rejected_with_an_error() {
         let directory = directory("refuse");
         let refuse = |path: &Path| {
             let refused = write_atomically(path, |_| Ok(())).unwrap_err().to_string();

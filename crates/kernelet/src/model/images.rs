@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_and_nonsense_is_refused() {
+    fn sizes_are_read_and_nonsense_is_rejected() {
         assert_eq!(size("16x8"), Ok((16, 8)));
         assert!(["16", "x", "0x3", "ax3", "-1x4"].iter().all(|text| size(text).is_err()));
     }

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_refused_in_words() {
+    fn broken_files_are_rejected_with_an_error() {
         let text = to_text(&machine()).unwrap();
         let cases = [
             ("{}", "this JSON is not a kernelet model"),

@@ -48,14 +48,14 @@ struct Description {
     metadata: Metadata,
 }
 
-/// What tells a description of any version apart.
+/// What identifies a description of any version.
 #[derive(Deserialize)]
 struct Tag {
     format: String,
     version: u64,
 }
 
-/// The content of a model file. A machine that fails [`Machine::check`] is refused, so that no file ever holds NaN.
+/// The content of a model file. A machine that fails [`Machine::check`] is rejected, so that no file ever holds NaN.
 pub fn to_bytes(machine: &Machine) -> Result<Vec<u8>> {
     machine.check()?;
     let not_written = |reason: String| Error::data(format!("the machine cannot be written: {reason}"));
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newer_version_is_told_apart_from_a_broken_file() {
+    fn a_newer_version_and_a_broken_file_have_different_errors() {
         let bytes = to_bytes(&full()).unwrap();
         let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 3, "shape": "unheard of"}));
         let error = from_bytes(&newer, "m").unwrap_err();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_refused_in_words() {
+    fn broken_files_are_rejected_with_an_error() {
         let (sparse, dense) = (to_bytes(&full()).unwrap(), to_bytes(&dense(Matrix::<f64>::zeros(2, 3))).unwrap());
         type Edit<'a> = &'a dyn Fn(&mut Value, &mut Value);
         let rename = |header: &mut Value, from: &str, to: &str| {

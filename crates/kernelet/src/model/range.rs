@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_range_cannot_say_is_refused() {
+    fn what_a_range_cannot_express_is_rejected() {
         let of = |shift, factor| Range::of(&Scale { shift: Some(vec![shift]), factor: vec![factor] });
         assert!(of(0.0, -1.0).unwrap_err().to_string().contains("the scaling (x - 0) * -1 of feature 1"));
         assert!(of(1e20, 1.0).is_err() && of(0.0, 1e-310).is_err());
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_refused_with_line_and_reason() {
+    fn broken_files_are_rejected_with_line_and_reason() {
         let cases = [
             ("", "r, line 1: a range file begins with a line x"),
             ("1 2\n", "r, line 1: a range file begins with a line x"),

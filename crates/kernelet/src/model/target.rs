@@ -1,5 +1,5 @@
-//! What the writers for other programs share: the precision of their numbers, how labels are written, what a machine can tell beside its
-//! prediction, and where its kernel is a plain product.
+//! What the writers for other programs share: the precision of their numbers, how labels are written, the uncertainty of predictions, and
+//! where the kernel is a plain product.
 use std::collections::HashSet;
 
 use crate::{
@@ -85,8 +85,8 @@ impl Labels {
     }
 }
 
-/// What a machine tells beside its prediction.
-pub(super) enum Tells<'a> {
+/// The uncertainty that a machine reports in addition to its prediction.
+pub(super) enum Uncertainty<'a> {
     /// Nothing.
     Nothing,
     /// The probability of each class.
@@ -97,18 +97,18 @@ pub(super) enum Tells<'a> {
     Constant(Vec<f64>),
 }
 
-impl Tells<'_> {
-    /// What this machine tells.
-    pub(super) fn of(machine: &Machine) -> Tells<'_> {
+impl Uncertainty<'_> {
+    /// The uncertainty that this machine reports.
+    pub(super) fn of(machine: &Machine) -> Uncertainty<'_> {
         match (&machine.decision, &machine.calibration) {
-            (Decision::Values, Some(Calibration::Normal { posteriors })) => Tells::Deviations(posteriors),
+            (Decision::Values, Some(Calibration::Normal { posteriors })) => Uncertainty::Deviations(posteriors),
             // Laplace noise of scale a has the variance 2 a^2.
             (Decision::Values, Some(Calibration::Sigmoid { a, .. })) => {
-                Tells::Constant(a.iter().map(|a| std::f64::consts::SQRT_2 * a.abs()).collect())
+                Uncertainty::Constant(a.iter().map(|a| std::f64::consts::SQRT_2 * a.abs()).collect())
             }
-            (Decision::Values | Decision::Ratio | Decision::Features, _) | (_, None) => Tells::Nothing,
-            (Decision::Codes { .. }, Some(calibration)) if !matches!(calibration, Calibration::NormalClasses(_)) => Tells::Nothing,
-            (_, Some(calibration)) => Tells::Probabilities(calibration),
+            (Decision::Values | Decision::Ratio | Decision::Features, _) | (_, None) => Uncertainty::Nothing,
+            (Decision::Codes { .. }, Some(calibration)) if !matches!(calibration, Calibration::NormalClasses(_)) => Uncertainty::Nothing,
+            (_, Some(calibration)) => Uncertainty::Probabilities(calibration),
         }
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_out_of_the_range_of_single_precision_are_refused() {
+    fn numbers_out_of_the_range_of_single_precision_are_rejected() {
         let spoil: [&dyn Fn(&mut Machine); 4] = [
             &|m| m.offsets[0] = 1e39,
             &|m| m.expansion.kernel = Kernel::gaussian(1e-60),

@@ -24,7 +24,7 @@ pub struct Compressed {
     pub validation: Option<Validation>,
     /// What is missing of the goals; empty where they are met.
     pub missing: Vec<String>,
-    /// More vectors were asked for than there are.
+    /// More vectors were requested than there are.
     pub capped: bool,
     /// How the run ended.
     pub status: Status,

@@ -281,7 +281,7 @@ impl Train {
     fn within(&self, data: &Dataset, notes: &mut Vec<String>) -> Train {
         let mut asked = self.clone();
         if let Some(count) = self.vectors.count.filter(|count| *count > data.len() && self.is_direct()) {
-            notes.push(format!("{count} vectors were asked for, but there are only {} rows", data.len()));
+            notes.push(format!("{count} vectors were requested, but there are only {} rows", data.len()));
             asked.vectors.count = Some(data.len());
         }
         asked

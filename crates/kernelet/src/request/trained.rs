@@ -79,13 +79,13 @@ pub(super) fn notes_of(fit: &Fit) -> Vec<String> {
     }
     if let Some(basis) = metadata.basis.as_ref().filter(|basis| basis.capped && basis.asked < usize::MAX) {
         let found = fit.machine.n_vectors();
-        notes.push(format!("{} vectors were asked for, but the rows span no more; the machine has {found}", basis.asked));
+        notes.push(format!("{} vectors were requested, but the rows span no more; the machine has {found}", basis.asked));
     }
     match fit.report.status {
         Status::Converged => {}
         Status::Capped if metadata.basis.is_some() => {}
         Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.n_outputs())),
-        // What was kept is said in the end.
+        // The vectors kept are reported at the end.
         Status::Cancelled => {}
         _ => notes.push("the limit of iterations came first; more of them may give a better machine".into()),
     }

@@ -44,7 +44,7 @@ def nodes(row):
 
 
 def decide(model, row):
-    """Prediction and decision values. (`svm_predict` of 3.37 gives a nu_svc room for one value only, whatever its classes.)"""
+    """Prediction and decision values. (`svm_predict` of 3.37 allocates one value only for a nu_svc, whatever its classes.)"""
     classes = model.get_nr_class()
     values = (c_double * (classes * (classes - 1) // 2))()
     return libsvm.svm_predict_values(model, gen_svm_nodearray(nodes(row))[0], values), list(values)

@@ -83,7 +83,7 @@ fn expected(machine: &Machine, rows: &Matrix) -> Vec<(Vec<f64>, Option<String>)>
     let line = |i: usize| {
         let out = outputs.row(i);
         let mut numbers = out.to_vec();
-        numbers.extend(probabilities.iter().chain(&deviations).flat_map(|told| told.row(i).to_vec()));
+        numbers.extend(probabilities.iter().chain(&deviations).flat_map(|values| values.row(i).to_vec()));
         let labels = machine.decision.labels();
         if labels.is_empty() {
             numbers.extend(machine.decision.numbers(out));

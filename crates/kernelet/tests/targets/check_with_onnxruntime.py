@@ -39,10 +39,10 @@ def check(folder, case):
     # The number of rows is free.
     for name, value in zip(names, session.run(None, {"row": rows[:1]})):
         assert len(value) == 1, (case["file"], name)
-    told = {name for name in case["want"] if case["kind"] != "svm" or name not in ("probability", "deviation")}
-    assert set(names) == told, (case["file"], names)
+    reported = {name for name in case["want"] if case["kind"] != "svm" or name not in ("probability", "deviation")}
+    assert set(names) == reported, (case["file"], names)
     errors = {}
-    for name in told:
+    for name in reported:
         if name == "label":
             want = [str(int(float(text))) if have[name].dtype == np.int64 else text for text in case["want"][name]]
             errors[name] = float(sum(str(a) != b for a, b in zip(have[name].tolist(), want)))

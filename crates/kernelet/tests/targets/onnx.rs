@@ -68,7 +68,7 @@ fn the_graphs_of_every_machine_are_left_for_onnxruntime() {
 }
 
 #[test]
-fn what_the_nodes_cannot_say_is_refused_in_words() {
+fn what_the_nodes_cannot_express_is_rejected_with_an_error() {
     for case in cases::all() {
         let double = onnx::to_bytes(&case.machine, &Options { precision: Precision::F64, style: Style::Svm });
         assert!(double.unwrap_err().to_string().contains("they hold single precision only"));

@@ -21,8 +21,8 @@ use crate::{
 #[derive(Serialize)]
 pub struct Answered {
     method: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    way: Option<String>,
+    #[serde(rename = "way", skip_serializing_if = "Option::is_none")]
+    strategy: Option<String>,
     vectors_before: usize,
     vectors: usize,
     /// None where the small machine has other outputs than the large one.
@@ -65,7 +65,8 @@ pub struct Answered {
 /// One thing that was tried, with its metrics on validation rows.
 #[derive(Serialize)]
 pub struct Tried {
-    way: String,
+    #[serde(rename = "way")]
+    strategy: String,
     vectors: usize,
     relative_residual: Option<f64>,
     agreement: Option<f64>,
@@ -77,8 +78,8 @@ pub struct Tried {
 
 impl Tried {
     pub fn of(attempt: &Attempt) -> Self {
-        let Attempt { strategy: way, n_vectors: vectors, metrics, seconds, failed } = attempt.clone();
-        Tried { way, vectors, relative_residual: metrics.residual, agreement: metrics.agreement, loss: metrics.loss, seconds, failed }
+        let Attempt { strategy, n_vectors: vectors, metrics, seconds, failed } = attempt.clone();
+        Tried { strategy, vectors, relative_residual: metrics.residual, agreement: metrics.agreement, loss: metrics.loss, seconds, failed }
     }
 }
 
@@ -90,7 +91,7 @@ impl Answered {
         let auto = small.method == CompressMethod::Auto;
         Ok(Answered {
             method: small.method.name(),
-            way: auto.then(|| small.strategy.clone()),
+            strategy: auto.then(|| small.strategy.clone()),
             vectors_before: machine.n_vectors(),
             vectors: small.machine.n_vectors(),
             residual: metrics.residual,
@@ -132,16 +133,16 @@ impl Answered {
         table(&header, &path.iter().map(row).collect::<Vec<_>>()) + "\n"
     }
 
-    /// The ways at the size that was chosen; with one way there is nothing to compare.
+    /// The strategies at the chosen size; a single strategy needs no table.
     fn tried_text(&self) -> String {
         let at_size: Vec<&Tried> = self.tried.iter().filter(|tried| tried.vectors == self.vectors && tried.failed.is_none()).collect();
         if at_size.len() < 2 {
             return String::new();
         }
-        let header: Vec<String> = ["tried", "held-out loss", "agreement", "residual", "time"].map(String::from).to_vec();
+        let header: Vec<String> = ["tried", "validation loss", "agreement", "residual", "time"].map(String::from).to_vec();
         let row = |tried: &&Tried| {
             vec![
-                tried.way.clone(),
+                tried.strategy.clone(),
                 tried.loss.map_or(String::new(), |loss| self.error(loss)),
                 tried.agreement.map_or(String::new(), percent),
                 tried.relative_residual.map_or(String::new(), figure),
@@ -163,16 +164,16 @@ impl Answered {
 
 impl Answer for Answered {
     fn text(&self) -> String {
-        let share = self.vectors as f64 / self.vectors_before.max(1) as f64;
-        let way = self.way.as_ref().map_or(String::new(), |way| format!(": {way}"));
+        let fraction = self.vectors as f64 / self.vectors_before.max(1) as f64;
+        let strategy = self.strategy.as_ref().map_or(String::new(), |strategy| format!(": {strategy}"));
         let mut pairs = vec![
-            ("method", format!("{}{way}", self.method)),
-            ("vectors", format!("{} of {} ({})", count(self.vectors), count(self.vectors_before), percent(share))),
+            ("method", format!("{}{strategy}", self.method)),
+            ("vectors", format!("{} of {} ({})", count(self.vectors), count(self.vectors_before), percent(fraction))),
         ];
         pairs.extend(self.why.as_ref().map(|why| ("why this size", why.clone())));
-        pairs.extend(self.relative_residual.map(|residual| ("residual", format!("{} of the start", figure(residual)))));
+        pairs.extend(self.relative_residual.map(|residual| ("relative residual", figure(residual))));
         let errors = [("train error", self.train_error), ("test error", self.test_error), ("test error before", self.test_error_before)];
-        pairs.extend(self.held_out_text().map(|text| ("held out", text)));
+        pairs.extend(self.held_out_text().map(|text| ("validation", text)));
         pairs.extend(self.agreement.map(|agreement| ("agreement", percent(agreement))));
         pairs.extend(errors.iter().filter_map(|(name, error)| error.map(|error| (*name, self.error(error)))));
         pairs.push(("bytes", count(self.bytes)));

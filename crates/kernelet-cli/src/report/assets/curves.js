@@ -43,7 +43,7 @@ const kinds = [
   { key: "error", title: errorName[0].toUpperCase() + errorName.slice(1), about: rowsName && "on " + rowsName, text: error, tick: figures.task === "classes" ? value => short(100 * value) + " %" : short },
   { key: "agreement", title: "Agreement", about: "with the full machine's labels", text: percent, of: value => 1 - value, tick: value => short(100 * (1 - value)) + " %", least: .5 / Math.max(figures.rows, 1), down: true },
   { key: "difference", title: "Difference", about: "from the full machine's values", text: short, tick: short },
-  { key: "residual", title: "Residual", about: "of the weights, of the start", text: short, tick: short },
+  { key: "residual", title: "Residual", about: "relative squared distance of the weight vectors", text: short, tick: short },
 ];
 const charts = [];
 const chart = kind => {
@@ -83,7 +83,7 @@ const chart = kind => {
   } });
   return el("figure", {}, el("figcaption", {}, kind.title + " ", el("span", {}, kind.about || "")), plot);
 };
-/* What a curve shows, in words. */
+/* A text alternative of a curve. */
 const described = kind => {
   const parts = figures.methods.map(method => {
     const seen = method.levels.filter(level => known(level[kind.key]));
@@ -92,7 +92,7 @@ const described = kind => {
     return `${method.name}: ${kind.text(first[kind.key])} with ${count(first.vectors)}, ${kind.text(last[kind.key])} with ${count(last.vectors)}`;
   });
   const line = kind.key === "error" && known(full.error) ? `. Full machine: ${kind.text(full.error)}` : "";
-  return `${kind.title} against vectors. ${parts.join(". ")}${line}. All figures stand in the tables below.`;
+  return `${kind.title} against vectors. ${parts.join(". ")}${line}. All values are in the tables below.`;
 };
 /* A click or drag in a curve chooses the nearest size of the method that is shown. */
 const pick = plot => {

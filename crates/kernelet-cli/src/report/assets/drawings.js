@@ -35,7 +35,7 @@ const planeTools = plane => {
   const x = value => PAD + inner * (value - plane.x[0]) / (plane.x[1] - plane.x[0]);
   const y = value => 8 + inner * (1 - (value - plane.y[0]) / (plane.y[1] - plane.y[0]));
   const cellX = i => PAD + inner * (i + .5) / n, cellY = j => 8 + inner * (1 - (j + .5) / n);
-  /* Where classes meet: the level 1/2 of each class's share of the cells around, so that the line is smooth. */
+  /* Where classes meet: the level 1/2 of each class's fraction of the surrounding cells, so that the line is smooth. */
   const border = codes => {
     const classes = [...new Set(codes)].sort((a, b) => a - b), pieces = [];
     for (const code of classes.length === 2 ? classes.slice(1) : classes) {

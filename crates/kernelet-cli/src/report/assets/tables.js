@@ -13,7 +13,7 @@ const sentence = level => {
     }
   } else if (known(level.error)) parts.push("error " + error(level.error));
   else if (known(level.agreement)) parts.push("the same label on " + percent(level.agreement) + " of the rows");
-  else if (known(level.residual)) parts.push("residual " + percent(level.residual) + " of the start");
+  else if (known(level.residual)) parts.push("relative residual " + percent(level.residual));
   if (full.vectors > level.vectors) parts.push(times(full.vectors / level.vectors) + " less work");
   if (known(level.bytes)) parts.push(bytes(level.bytes));
   return count(level.vectors) + " of " + count(full.vectors) + " vectors by " + figures.methods[state.method].name + ": " + parts.join(", ");
@@ -26,22 +26,22 @@ const cards = level => [
   ["vectors", count(level.vectors), "vectors of " + count(full.vectors) + ", " + percent(level.vectors / full.vectors)],
   known(level.error) || known(full.error) ? ["error", error(level.error), errorName + (known(full.error) ? "; full machine " + error(full.error) : "")] : null,
   known(level.data_error) ? ["data_error", error(level.data_error), errorName + " on the training rows"] : null,
-  known(level.agreement) ? ["agreement", percent(level.agreement), "of the labels are the full machine's"] : null,
-  known(level.difference) ? ["difference", short(level.difference), "squared difference from the full machine, of its variance"] : null,
-  known(level.residual) ? ["residual", short(level.residual), "squared distance of the weights, of the start"] : null,
+  known(level.agreement) ? ["agreement", percent(level.agreement), "agreement with the labels of the full machine"] : null,
+  known(level.difference) ? ["difference", short(level.difference), "squared difference from the full machine, relative to its variance"] : null,
+  known(level.residual) ? ["residual", short(level.residual), "relative squared distance of the weight vectors"] : null,
   known(level.bytes) ? ["bytes", bytes(level.bytes), known(full.bytes) ? "model file; full machine " + bytes(full.bytes) : "model file"] : null,
-  known(level.row_us) ? ["row_us", micros(level.row_us), "for a row, one by one" + (known(full.row_us) ? "; full machine " + micros(full.row_us) : "")] : null,
-  known(level.batch_us) ? ["batch_us", micros(level.batch_us), "for a row of many" + (known(full.batch_us) ? "; full machine " + micros(full.batch_us) : "")] : null,
+  known(level.row_us) ? ["row_us", micros(level.row_us), "single-row latency" + (known(full.row_us) ? "; full machine " + micros(full.row_us) : "")] : null,
+  known(level.batch_us) ? ["batch_us", micros(level.batch_us), "per row in a batch" + (known(full.batch_us) ? "; full machine " + micros(full.batch_us) : "")] : null,
 ].filter(Boolean).map(([key, value, about]) => el("div", { class: "card" }, el("b", { "data-figure": key }, value), el("span", {}, about)));
 
 // The table of methods.
 const compared = level => {
   const columns = [
     ["vectors", level => count(level.vectors)], [errorName, level => error(level.error)], ["agreement", level => percent(level.agreement)],
-    ["residual", level => short(level.residual)], ["model", level => bytes(level.bytes)], ["a row", level => micros(level.row_us)], ["a row of many", level => micros(level.batch_us)],
+    ["relative residual", level => short(level.residual)], ["model", level => bytes(level.bytes)], ["single row", level => micros(level.row_us)], ["row in a batch", level => micros(level.batch_us)],
   ].filter(([, text]) => allLevels.some(level => text(level) !== "–"));
   const line = (name, level, seconds, on) => el("tr", on ? { class: "on" } : {}, el("th", { scope: "row" }, name), ...columns.map(([, text]) => el("td", {}, text(level))), el("td", {}, seconds));
-  const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "method"), ...columns.map(([name]) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, "found in")));
+  const head = el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "method"), ...columns.map(([name]) => el("th", { scope: "col" }, name)), el("th", { scope: "col" }, "search time")));
   const body = el("tbody", {}, ...figures.methods.map((method, place) => line(method.name, levels(place)[beside(place, level.vectors)], seconds(method.seconds), place === state.method)),
     line("full machine", full, "", false));
   byId("compared-table").replaceChildren(head, body);
@@ -54,13 +54,13 @@ const confusion = level => {
   byId("confusion").hidden = false;
   const names = figures.labels;
   if (names.length > 26) {
-    byId("confusion-about").textContent = `With ${count(names.length)} classes, the pairs that are confused most often${level.confusion_rest ? `; ${count(level.confusion_rest)} more rows are confused otherwise` : ""}.`;
+    byId("confusion-about").textContent = `With ${count(names.length)} classes, the pairs that are confused most often${level.confusion_rest ? `; ${count(level.confusion_rest)} more rows are in other pairs` : ""}.`;
     table.className = "pairs";
     table.replaceChildren(el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "true"), el("th", { scope: "col" }, "predicted"), el("th", { scope: "col" }, "rows"))),
       el("tbody", {}, ...cells.map(([truth, predicted, rows]) => el("tr", {}, el("td", {}, label(truth)), el("td", {}, label(predicted)), el("td", {}, count(rows))))));
     return;
   }
-  byId("confusion-about").textContent = `Counts of ${rowsName}: true classes downwards, predicted ones across.`;
+  byId("confusion-about").textContent = `Counts of ${rowsName}: rows are true classes, columns are predicted classes.`;
   const counts = names.map(() => names.map(() => 0)), sums = names.map(() => 0);
   for (const [truth, predicted, rows] of cells) { counts[truth][predicted] = rows; sums[truth] += rows; }
   const cell = (truth, predicted) => {
@@ -93,7 +93,7 @@ const drawnVectors = level => {
   const drawn = level.drawn || [];
   byId("vectors").hidden = !album || !drawn.length;
   if (!album || !drawn.length) return;
-  byId("vectors-about").textContent = (drawn.length < level.vectors ? `The ${drawn.length} of ${count(level.vectors)} vectors with the largest coefficients` : "Each vector") + ", with its largest coefficient and the class it speaks for. Ink shows large numbers.";
+  byId("vectors-about").textContent = (drawn.length < level.vectors ? `The ${drawn.length} of ${count(level.vectors)} vectors with the largest coefficients` : "Each vector") + ", with its largest coefficient and the class that it supports. Dark pixels are large values.";
   byId("vectors-drawn").replaceChildren(...drawn.map(({ picture: place, coefficient, output }, i) => {
     const text = (coefficient > 0 ? "+" : "") + short(coefficient);
     return el("div", { class: "picture" }, picture(place, `vector ${i + 1}, coefficient ${text} ${output || ""}`), el("b", {}, text), " " + (output || ""));
@@ -105,11 +105,11 @@ const differingRows = level => {
   if (!some) return;
   const rows = (level.differing || []).map(([place, predicted]) => ({ ...figures.differing[place], predicted })), all = level.differ || 0;
   byId("differing-about").textContent = all === 0 ? `None of ${count(figures.rows)} rows.` : `${count(all)} of ${count(figures.rows)} rows` + (rows.length < all ? `, of which ${rows.length} are shown.` : ".");
-  const said = row => (row.truth === null ? "" : `true ${label(row.truth)}, `) + `full ${label(row.full)}, small ${label(row.predicted)}`;
+  const describeRow = row => (row.truth === null ? "" : `true ${label(row.truth)}, `) + `full ${label(row.full)}, small ${label(row.predicted)}`;
   const right = (row, place) => row.truth === place ? " ✓" : "";
   if (album) {
     byId("differing-rows").replaceChildren(el("div", { class: "pictures" }, ...rows.map(row => el("div", { class: "picture" },
-      known(row.picture) ? picture(row.picture, `row ${row.row}: ${said(row)}`) : null, el("b", {}, `row ${row.row}`), ` ${said(row)}`))));
+      known(row.picture) ? picture(row.picture, `row ${row.row}: ${describeRow(row)}`) : null, el("b", {}, `row ${row.row}`), ` ${describeRow(row)}`))));
     return;
   }
   const head = ["row", ...(rows.some(row => row.truth !== null) ? ["true"] : []), "full", "small", ...(rows.some(row => row.values) ? ["first features"] : [])];

@@ -1,4 +1,4 @@
-//! The whole kernel matrix, row by row in single precision: kept where it fits into memory, otherwise computed whenever it is asked for.
+//! The whole kernel matrix, row by row in single precision: kept where it fits into memory, otherwise computed on demand.
 //!
 //! Values are divided by a power of two near the largest k(x, x), so that none is too large for single precision. Sums over them are in double
 //! precision, so that all that is done here is exact work on a matrix whose entries were rounded once. Cost of a product with a vector: n^2, and
@@ -30,9 +30,9 @@ pub(super) struct KernelRows<'a> {
     kept: Option<Vec<f32>>,
 }
 
-/// Room for rows that are computed.
+/// Buffers for rows that are computed.
 #[derive(Default)]
-struct Room {
+struct Buffers {
     wide: Vec<f64>,
     narrow: Vec<f32>,
     scratch: Scratch,
@@ -56,9 +56,9 @@ impl<'a> KernelRows<'a> {
         }
         watch.report("kernel matrix", 0, None, None);
         let mut kept = vec![0.0; n * n];
-        kept.par_chunks_mut(PART * n.max(1)).enumerate().for_each_init(Room::default, |room, (part, out)| {
-            rows.compute(points, part * PART, out.len() / n, room);
-            out.copy_from_slice(&room.narrow);
+        kept.par_chunks_mut(PART * n.max(1)).enumerate().for_each_init(Buffers::default, |buffers, (part, out)| {
+            rows.compute(points, part * PART, out.len() / n, buffers);
+            out.copy_from_slice(&buffers.narrow);
         });
         watch.evaluated((n * n) as u64);
         rows.kept = Some(kept);
@@ -75,12 +75,12 @@ impl<'a> KernelRows<'a> {
         self.unit
     }
 
-    /// Writes `count` rows of `points` to the room.
-    fn compute(&self, points: &Points, first: usize, count: usize, room: &mut Room) {
-        room.wide.resize(count * self.len(), 0.0);
-        self.columns.fill(points, first..first + count, &mut room.wide, &mut room.scratch);
-        room.narrow.clear();
-        room.narrow.extend(room.wide.iter().map(|value| (value / self.unit) as f32));
+    /// Writes `count` rows of `points` to the buffers.
+    fn compute(&self, points: &Points, first: usize, count: usize, buffers: &mut Buffers) {
+        buffers.wide.resize(count * self.len(), 0.0);
+        self.columns.fill(points, first..first + count, &mut buffers.wide, &mut buffers.scratch);
+        buffers.narrow.clear();
+        buffers.narrow.extend(buffers.wide.iter().map(|value| (value / self.unit) as f32));
     }
 
     /// The chosen rows, one for each of `which`.
@@ -95,9 +95,9 @@ impl<'a> KernelRows<'a> {
             return out;
         }
         let chosen = self.points.select(which);
-        out.values_mut().par_chunks_mut(PART / 4 * n.max(1)).enumerate().for_each_init(Room::default, |room, (part, out)| {
-            self.compute(&chosen, part * (PART / 4), out.len() / n, room);
-            out.iter_mut().zip(&room.narrow).for_each(|(out, value)| *out = f64::from(*value));
+        out.values_mut().par_chunks_mut(PART / 4 * n.max(1)).enumerate().for_each_init(Buffers::default, |buffers, (part, out)| {
+            self.compute(&chosen, part * (PART / 4), out.len() / n, buffers);
+            out.iter_mut().zip(&buffers.narrow).for_each(|(out, value)| *out = f64::from(*value));
         });
         watch.evaluated((which.len() * n) as u64);
         out
@@ -124,12 +124,12 @@ impl<'a> KernelRows<'a> {
         if count == 0 || n == 0 {
             return out;
         }
-        out.par_chunks_mut(PART * count).enumerate().for_each_init(Room::default, |room, (part, out)| {
+        out.par_chunks_mut(PART * count).enumerate().for_each_init(Buffers::default, |buffers, (part, out)| {
             let rows = match &self.kept {
                 Some(kept) => &kept[part * PART * n..][..out.len() / count * n],
                 None => {
-                    self.compute(self.points, part * PART, out.len() / count, room);
-                    &room.narrow
+                    self.compute(self.points, part * PART, out.len() / count, buffers);
+                    &buffers.narrow
                 }
             };
             rows.chunks_exact(n).zip(out.chunks_exact_mut(count)).for_each(|(row, out)| each(row, out));

@@ -345,7 +345,7 @@ fn several_classes_and_weights_and_the_first_vectors_of_a_basis() {
 }
 
 #[test]
-fn bad_input_is_refused_or_handled() {
+fn bad_input_is_rejected_or_handled() {
     let kernel = Kernel::gaussian(1.0);
     let learn = |data: &Dataset, method: FisherPursuit, vectors| {
         learner(method, vectors, Fisher { kernel: kernel.clone(), ..Fisher::default() }).learn(data, &Watch::none())

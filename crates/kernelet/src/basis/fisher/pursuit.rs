@@ -21,7 +21,7 @@ use crate::{
     watch::{Status, Watch},
 };
 
-/// Bytes that a kernel matrix may take where nothing else is said: 23,170 rows.
+/// Bytes that a kernel matrix may take by default: 23,170 rows.
 const USUAL_BYTES: usize = 2 << 30;
 
 /// How many columns are chosen before all are scored anew.
@@ -169,8 +169,8 @@ impl Run<'_> {
             if wanted.is_empty() {
                 break;
             }
-            let room = most - self.chosen.len();
-            let count = if let Stage::Count(count) = self.method.stage { count.min(room) } else { room };
+            let left = most - self.chosen.len();
+            let count = if let Stage::Count(count) = self.method.stage { count.min(left) } else { left };
             self.stage(&wanted, count, watch);
             watch.report("vectors", self.chosen.len() as u64, Some(most as u64), None);
         }

@@ -204,7 +204,7 @@ fn saved_and_loaded_it_predicts_the_same_bits() {
 }
 
 #[test]
-fn numbers_that_are_not_finite_are_refused_with_their_row() {
+fn numbers_that_are_not_finite_are_rejected_with_their_row() {
     for method in all() {
         let mut points = method.data.points.to_dense();
         points.row_mut(7)[1] = f64::NAN;

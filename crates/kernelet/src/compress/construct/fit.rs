@@ -14,7 +14,7 @@ use crate::{
     machine::{Decision, Machine, inner_products},
 };
 
-/// The penalty, as a part of the mean square that the outputs are fitted with.
+/// The penalty, as a fraction of the mean square that the outputs are fitted with.
 const PENALTY: f64 = 1e-8;
 
 /// J as a function of Z.

@@ -86,7 +86,7 @@ pub(super) fn ascend(residual: &Residual, start: Vec<f64>, lbfgs: &Lbfgs, shorte
     (-minimum.value * residual.target().norm, minimum.point)
 }
 
-/// Minus the gain of one point as a part of the target, and its gradient.
+/// Minus the gain of one point as a fraction of the target, and its gradient.
 fn gain_with_gradient(residual: &Residual, z: &[f64], gradient: &mut [f64], eyes: &mut Eyes) -> f64 {
     let (kernel, norm) = (residual.kernel(), residual.target().norm);
     let Some(point) = Matrix::new(z.to_vec(), 1, z.len()) else { return f64::INFINITY };

@@ -89,7 +89,7 @@ fn check_smooth(kernel: &Kernel, method: &'static str) -> Result<()> {
     }
     Err(Error::Unsupported {
         method,
-        with: format!("the {} kernel, which has a corner where vectors coincide", kernel.name()),
+        with: format!("the {} kernel, which is not differentiable where vectors coincide", kernel.name()),
         instead: "use pursuit, or train with the gaussian kernel".into(),
     })
 }

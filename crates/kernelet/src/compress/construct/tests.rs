@@ -220,7 +220,7 @@ fn outputs_of_their_own_are_what_they_would_be_alone_and_pooling_is_never_worse(
 }
 
 #[test]
-fn refinement_is_a_method_of_its_own_with_sizes_on_the_way() {
+fn refinement_is_a_method_of_its_own_with_a_size_path() {
     let machine = trained();
     for from in [RefineFrom::KMeans, RefineFrom::Random] {
         let path = run(&Refine { from, grid: true, ..Refine::default() }, &machine, 6);
@@ -250,7 +250,7 @@ fn components_of_kernel_pca_share_new_vectors() {
 }
 
 #[test]
-fn what_construction_cannot_do_is_said_in_words() {
+fn what_construction_cannot_do_is_rejected_with_an_error() {
     let say = |method: &dyn Sparsifier, machine: &Machine| {
         method.sparsify(&Task::of(machine), &Budget::vectors(3), &Watch::none()).unwrap_err().to_string()
     };
@@ -259,9 +259,9 @@ fn what_construction_cannot_do_is_said_in_words() {
         say(&FixedPoint::default(), &polynomial),
         "fixed-point does not work with the polynomial kernel, which is not a function of the distance: use gradient, which works with every smooth kernel"
     );
-    let corner = toy::machine(Kernel::named("exponential", 0.5, 0, 0.0).unwrap(), 10, 1);
+    let nonsmooth = toy::machine(Kernel::named("exponential", 0.5, 0, 0.0).unwrap(), 10, 1);
     for method in [&FixedPoint::default() as &dyn Sparsifier, &Gradient::default(), &Refine::default()] {
-        assert!(say(method, &corner).contains("has a corner"), "{}", say(method, &corner));
+        assert!(say(method, &nonsmooth).contains("is not differentiable"), "{}", say(method, &nonsmooth));
     }
     let mut zero = toy::machine(Kernel::gaussian(0.5), 10, 1);
     zero.expansion.coefficients = Coefficients::Dense(Matrix::zeros(10, 1));

@@ -241,7 +241,7 @@ mod tests {
         );
         let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
         assert_eq!(names(polynomial, false, false, Effort::Thorough), ["pursuit + refine", "gradient + refine"]);
-        let corner = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();
-        assert_eq!(names(corner, true, false, Effort::Normal), ["pursuit + outputs"]);
+        let nonsmooth = Kernel::named("exponential", 1.0, 0, 0.0).unwrap();
+        assert_eq!(names(nonsmooth, true, false, Effort::Normal), ["pursuit + outputs"]);
     }
 }

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn goals_that_cannot_be_measured_have_words() {
+    fn goals_that_cannot_be_measured_are_rejected() {
         let data = banana(100, 1);
         let machine = full(&data);
         let loss = Goals { max_loss: Some(0.01), ..Goals::default() };

@@ -11,13 +11,13 @@ pub struct Goals {
     /// The most vectors.
     #[serde(rename = "vectors", skip_serializing_if = "Option::is_none")]
     pub max_vectors: Option<usize>,
-    /// The most vectors as a part of those of the machine, above 0 and at most 1.
+    /// The most vectors as a fraction of those of the machine, above 0 and at most 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fraction: Option<f64>,
     /// The most bytes of the model file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<usize>,
-    /// The largest squared distance of the weight vectors, as a part of their squared size.
+    /// The largest squared distance of the weight vectors, as a fraction of their squared size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_residual: Option<f64>,
     /// The largest rise of the loss on validation rows.
@@ -41,9 +41,11 @@ impl Goals {
             _ => Ok(()),
         };
         part("fraction", self.fraction, "above 0 and at most 1", |f| f > 0.0 && f <= 1.0)?;
-        part("max-residual", self.max_residual, "between 0 and 1, a part of the residual without vectors", |r| (0.0..=1.0).contains(&r))?;
-        part("max-loss", self.max_loss, "at least 0: a rise of the error, such as 0.005", |l| l >= 0.0 && l.is_finite())?;
-        part("min-agreement", self.min_agreement, "between 0 and 1, a part of the rows", |a| (0.0..=1.0).contains(&a))
+        part("max-residual", self.max_residual, "between 0 and 1, a fraction of the residual without vectors", |r| {
+            (0.0..=1.0).contains(&r)
+        })?;
+        part("max-loss", self.max_loss, "at least 0: an increase of the error, such as 0.005", |l| l >= 0.0 && l.is_finite())?;
+        part("min-agreement", self.min_agreement, "between 0 and 1, a fraction of the rows", |a| (0.0..=1.0).contains(&a))
     }
 
     /// True when quality is asked for.
@@ -96,7 +98,7 @@ impl Goals {
             let rise = metrics.loss.zip(validator.loss_before()).map(|(after, before)| after - before);
             if rise.is_none_or(|rise| rise > bound) {
                 let reached = rise.map_or("is not known".into(), |rise| format!("rises by {rise:.4}"));
-                missing.push(format!("the {} on held-out rows {reached}, more than {bound}", validator.metric.name()));
+                missing.push(format!("the {} on validation rows {reached}, more than {bound}", validator.metric.name()));
             }
         }
         if let Some(bound) = self.min_agreement
@@ -136,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_checked_in_words_and_the_tightest_holds() {
+    fn bounds_are_checked_with_an_error_and_the_tightest_holds() {
         let machine = toy::machine(Kernel::gaussian(0.4), 60, 2);
         let goals = Goals { max_vectors: Some(30), fraction: Some(0.25), ..Goals::default() };
         assert_eq!(goals.most_vectors(&machine).unwrap(), 15);

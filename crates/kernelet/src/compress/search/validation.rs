@@ -41,10 +41,8 @@ impl Metric {
             (Metric::Mse, Scores::Values { mse, .. }) => Ok(*mse),
             (Metric::Error, Scores::Classes(confusion)) => Ok(confusion.error()),
             (Metric::BalancedError, Scores::Classes(confusion)) => Ok(confusion.balanced_error()),
-            (metric, Scores::Values { .. }) => Err(Error::parameter("metric", metric.name(), "mse for a machine that predicts numbers")),
-            (metric, Scores::Classes(_)) => {
-                Err(Error::parameter("metric", metric.name(), "error or balanced-error for a machine that tells classes apart"))
-            }
+            (metric, Scores::Values { .. }) => Err(Error::parameter("metric", metric.name(), "mse for regression")),
+            (metric, Scores::Classes(_)) => Err(Error::parameter("metric", metric.name(), "error or balanced-error for a classifier")),
         }
     }
 }

@@ -126,7 +126,7 @@ fn allowed(task: &Task, budget: &Budget) -> Result<f64> {
     }
 }
 
-/// A bound on the residual as a part of the machine's norm, at most 1: then nothing is needed.
+/// A bound on the residual as a fraction of the machine's norm, at most 1: then nothing is needed.
 fn relative(allowed: f64, machine: &Machine) -> Result<f64> {
     if machine.n_vectors() == 0 {
         return Ok(1.0);

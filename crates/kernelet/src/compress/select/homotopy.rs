@@ -19,7 +19,7 @@ use crate::{
 /// Penalties are raised by up to this part, each by its own, so that no two candidates reach their bound at once.
 const APART: f64 = 1e-10;
 
-/// How long a candidate that left where it came rests, as a part of tau.
+/// How long a candidate that left where it came rests, as a fraction of tau.
 const REST: f64 = 1e-9;
 
 /// Penalties `fixed_i + tau moving_i`. Candidates whose penalty is not finite are never used.
@@ -246,7 +246,7 @@ mod tests {
         linalg::dot,
     };
 
-    /// The conditions for a minimum, by definition, as a part of the penalty.
+    /// The conditions for a minimum, by definition, as a fraction of the penalty.
     fn violation(gram: &Matrix, values: &[f64], weights: &[f64], walk: &Walk, tau: f64) -> f64 {
         let mut beta = vec![0.0; values.len()];
         walk.active.iter().zip(walk.coefficients(tau)).for_each(|(&i, b)| beta[i] = b);

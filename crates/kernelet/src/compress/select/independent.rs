@@ -73,7 +73,7 @@ pub(super) fn pivots<'a>(task: &Task<'a>, tolerance: f64, watch: &Watch) -> (Gro
     (growth, Status::Converged)
 }
 
-/// What is to be said where nothing can be left out.
+/// The note where no vector can be dropped.
 pub(super) fn full_rank(task: &Task, rank: usize, tolerance: f64) -> Option<String> {
     let n = task.candidates().len();
     (rank == n && task.candidates.is_none()).then(|| {
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_rank_is_said_and_repeated_vectors_are_found() {
+    fn a_full_rank_is_reported_and_repeated_vectors_are_found() {
         let mut machine = toy::machine(Kernel::gaussian(2.0), 30, 1);
         let path = Independent::default().sparsify(&Task::of(&machine), &Budget::default(), &Watch::none()).unwrap();
         assert!(path.last().unwrap().n_vectors() == 30 && path.note.unwrap().contains("full rank"));

@@ -200,7 +200,7 @@ impl<'a> Point<'a> {
         [(&self.upper, &step.upper), (&self.lower, &step.lower), (&self.upper_dual, &step.upper_dual), (&self.lower_dual, &step.lower_dual)]
     }
 
-    /// How far a direction can be followed, at most 1, and whether that is all the way.
+    /// The longest feasible step along a direction, at most 1, and whether it is the full step.
     fn longest(&self, step: &Step) -> (f64, bool) {
         let mut longest = 1.0_f64;
         for (now, change) in self.pairs(step) {

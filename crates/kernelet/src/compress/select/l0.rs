@@ -6,8 +6,8 @@
 //! the first; and it begins at `beta_i = |alpha_i|`, without which the first pass shrinks large coefficients most. In terms of the
 //! coefficients b = lambda beta the penalty is `gamma |b_i| / beta_i`, so each pass is one turn of the weights.
 //!
-//! Lossless: the smallest lambda without a penalty, which brings vectors to zero that the others can stand for. Kernels of full rank have
-//! none. Several outputs share `beta_i <- beta_i sum_k |lambda_ik|` [Weston2004 (Algorithm 3.5)].
+//! Lossless: the smallest lambda without a penalty, which brings the coefficients of linearly dependent vectors to zero. Kernels of full rank
+//! have none. Several outputs share `beta_i <- beta_i sum_k |lambda_ik|` [Weston2004 (Algorithm 3.5)].
 //!
 //! Nobody asks for a gamma: penalties are tried from the largest down until the vectors are as many as asked for, and the coefficients are
 //! those of the projection on them.
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_outside_their_range_are_refused() {
+    fn parameters_outside_their_range_are_rejected() {
         assert_eq!(L0 { passes: 0, ..L0::default() }.check().unwrap_err().to_string(), "passes is 0, but must be at least 1");
         assert!(L0 { tolerance: f64::NAN, ..L0::default() }.check().is_err());
     }

@@ -21,7 +21,7 @@ mod tests {
     use super::{super::tests::*, *};
 
     #[test]
-    fn means_and_variances_are_those_of_the_law_and_tell_nothing_of_the_class() {
+    fn means_and_variances_are_those_of_the_distribution_and_do_not_depend_on_the_class() {
         let data = gaussian(20_000, 3, 2).unwrap();
         for class in [0, 1] {
             let (means, variances) = moments(&data, class);

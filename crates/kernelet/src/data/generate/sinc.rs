@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_noise_is_refused_in_words() {
+    fn bad_noise_is_rejected_with_an_error() {
         for noise in [-0.1, f64::NAN, f64::INFINITY] {
             let text = sinc(3, noise, 0).unwrap_err().to_string();
             assert_eq!(text, format!("noise is {noise}, but must be a finite number of at least 0"));

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_points_or_targets_is_refused_in_words() {
+    fn what_cannot_be_points_or_targets_is_rejected_with_an_error() {
         let text = Values::Text(vec!["a".into()]);
         let points = |shape: &[usize], values| array(shape, values).into_points("X").unwrap_err().to_string();
         assert_eq!(points(&[3], Values::I64(vec![1, 2, 3])), "X: features need rows and columns, but this has the shape (3)");

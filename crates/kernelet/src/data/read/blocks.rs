@@ -136,7 +136,7 @@ impl Parts {
             }
             Form::Array(parts) => parts.rows(&self.buffer, last, origin, how),
             Form::Table(layout) => {
-                if first && !last && !csv::Layout::is_told_by(text) {
+                if first && !last && !csv::Layout::is_determined_by(text) {
                     return Ok((Read { dataset: Dataset::new(Matrix::<f64>::zeros(0, 0), Target::None), notes: vec![] }, 0));
                 }
                 let layout = match layout {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn packed_text_is_unpacked_block_by_block_and_damage_is_said() {
+    fn packed_text_is_unpacked_block_by_block_and_damage_is_reported() {
         let text: String = (0..2000).map(|i| format!("1 1:{i} 2:2\n")).collect();
         let mut packed = flate2::write::GzEncoder::new(vec![], flate2::Compression::fast());
         packed.write_all(text.as_bytes()).unwrap();
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn the_choice_of_columns_is_told_once() {
+    fn the_choice_of_columns_is_reported_once() {
         let file = Scratch::new("n.csv", b"a,b,t\n1,2,3\n4,5,6\n7,8,9\n1,1,1\n");
         let how = Reading { wanted: Wanted::Values, ..Reading::default() };
         let mut blocks = blocks_of(file.path(), &how, 14).unwrap();

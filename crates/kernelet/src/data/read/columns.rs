@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | names of a model's features, and a header | the columns with these names, in the model's order | the one named, else the only other one |
 //! | how many features a model has | as many columns | the one named, else the last, if there is one more column |
-//! | nothing | all but the target | the one named, else the last; without a wish for a target only one that is named |
+//! | nothing | all but the target | the one named, else the last; where no target is wanted, only one that is named |
 use super::{Reading, Wanted};
 use crate::{Error, Result};
 
@@ -15,7 +15,7 @@ pub(super) struct Chosen {
     pub(super) features: Vec<usize>,
     /// The target, if there is one and it is wanted.
     pub(super) target: Option<usize>,
-    /// What to tell the user.
+    /// Notes for the user.
     pub(super) notes: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
     Ok(part.read)
 }
 
-/// What the first rows tell about the whole table.
+/// The layout of a table, inferred from its first rows.
 pub(super) struct Layout {
     delimiter: u8,
     width: usize,
@@ -53,8 +53,8 @@ pub(super) struct Part {
 }
 
 impl Layout {
-    /// True when the rows that tell the layout are whole: a third one has begun.
-    pub(super) fn is_told_by(bytes: &[u8]) -> bool {
+    /// True when the rows that determine the layout are complete: a third one has begun.
+    pub(super) fn is_determined_by(bytes: &[u8]) -> bool {
         let mut table = Table::new(bytes, "", delimiter(bytes), 0);
         let mut record = ByteRecord::new();
         (0..3).all(|_| matches!(table.next(&mut record), Ok(true)))
@@ -80,7 +80,7 @@ impl Layout {
         Ok(Layout { delimiter, width: first.len(), header, chosen })
     }
 
-    /// What the user should be told about the choice of columns.
+    /// Notes for the user about the choice of columns.
     pub(super) fn notes(&self) -> &[String] {
         &self.chosen.notes
     }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_told_from_data() {
+    fn headers_are_distinguished_from_data() {
         let cases = [
             ("a,b\n1,2\n", true),
             ("a,b\n", true),

@@ -1,8 +1,7 @@
 //! Readers: LIBSVM text, CSV, NumPy arrays and Parquet tables become data sets.
 //!
-//! The format is told by the extension or named by the caller; gzip is known by its first bytes. Every error says what is
-//! wrong and at which line and column. What a reader decides by itself, such as which column is the target, it says in
-//! [`Read::notes`].
+//! The format follows from the extension or is named by the caller; gzip is recognised by its first bytes. Every error has the reason,
+//! the line and the column. Choices that a reader makes, such as which column is the target, are reported in [`Read::notes`].
 mod array;
 mod blocks;
 mod columns;
@@ -100,7 +99,7 @@ pub enum Wanted {
 /// How to read.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Reading {
-    /// The format; none: told by the extension.
+    /// The format; none: from the extension.
     pub format: Option<Format>,
     /// What the target is to be read as.
     pub wanted: Wanted,
@@ -124,7 +123,7 @@ impl Reading {
 pub struct Read {
     /// The data. Their numbers are not yet known to be finite; see [`Dataset::check`].
     pub dataset: Dataset,
-    /// What the user should be told, a sentence each.
+    /// Notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -153,12 +152,12 @@ pub fn read(path: &str, how: &Reading) -> Result<Read> {
     read_bytes(&source::load(path)?, source::name_of(path), &Reading { format, ..how.clone() })
 }
 
-/// The format asked for, else the one that the name tells.
+/// The format requested, else the one of the file extension.
 fn format_of(path: &str, how: &Reading) -> Result<Format> {
     match how.format {
         Some(format) => Ok(format),
         None if path == "-" => {
-            let reason = format!("there is no extension that tells the format; give --format {NAMES}");
+            let reason = format!("there is no file extension to infer the format from; give --format {NAMES}");
             Err(Error::format(source::STANDARD_INPUT, None, None, reason))
         }
         None => Format::from_path(path),
@@ -197,7 +196,7 @@ mod tests {
     use crate::data::Target;
 
     #[test]
-    fn the_extension_tells_the_format() {
+    fn the_format_follows_from_the_extension() {
         let cases = [
             ("a.svm", Format::Libsvm),
             ("a.b.libsvm", Format::Libsvm),
@@ -231,13 +230,13 @@ mod tests {
     #[test]
     fn standard_input_needs_a_format() {
         let text = read("-", &Reading::default()).unwrap_err().to_string();
-        let expected = "there is no extension that tells the format; give --format libsvm, csv, npy, npz or parquet";
+        let expected = "there is no file extension to infer the format from; give --format libsvm, csv, npy, npz or parquet";
         assert_eq!(text, format!("standard input: {expected}"));
     }
 
     #[cfg(not(feature = "parquet"))]
     #[test]
-    fn without_its_feature_parquet_is_refused_in_words() {
+    fn without_its_feature_parquet_is_rejected_with_an_error() {
         let text = read_bytes(b"PAR1", "a.parquet", &Reading::default()).unwrap_err().to_string();
         let expected = "this build cannot read Parquet; build kernelet with `--features parquet`, or convert the table to CSV";
         assert_eq!(text, format!("a.parquet: {expected}"));

@@ -311,7 +311,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_in_words() {
+    fn what_cannot_be_read_is_rejected_with_an_error() {
         let cases: [(Vec<u8>, &str); 12] = [
             (b"1 1:2".to_vec(), "this is not a NumPy array"),
             (MAGIC.to_vec(), "the header is cut short"),

@@ -176,7 +176,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_in_words() {
+    fn what_does_not_fit_is_rejected_with_an_error() {
         let three = ("y", written("|i1", false, "(3,)", &[1, 2, 3]));
         let fixed = ["y_train", "X_train"].map(|name| (name, points().1));
         let weights = ("sample_weight", written("|S1", false, "(2,)", b"ab"));

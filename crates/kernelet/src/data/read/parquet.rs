@@ -316,7 +316,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_in_words() {
+    fn what_cannot_be_read_is_rejected_with_an_error() {
         let good = written(Some(4), b"setosa");
         let dates = table("required int64 day (timestamp_millis);", &[&|group| column::<Int64Type>(group, &[1, 2], None)]);
         let dates = read(&dates, "a.parquet", &Reading::default()).unwrap_err().to_string();

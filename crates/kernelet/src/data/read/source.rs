@@ -108,7 +108,7 @@ fn gunzip(bytes: &[u8], origin: &str, limit: u64) -> Result<Vec<u8>> {
     }
 }
 
-/// What is said of gzip data that cannot be unpacked.
+/// The error of gzip data that cannot be unpacked.
 pub(super) fn damaged(origin: &str) -> Error {
     Error::format(origin, None, None, "the gzip data are damaged or cut short")
 }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_file_that_unpacks_to_a_huge_one_is_refused() {
+    fn a_small_file_that_unpacks_to_a_huge_one_is_rejected() {
         let bomb = packed(&[0; 1001]);
         assert_eq!(gunzip(&bomb, "a.gz", 1001).unwrap().len(), 1001);
         let text = gunzip(&bomb, "a.gz", 1000).unwrap_err().to_string();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_and_a_directory_are_told_apart() {
+    fn a_missing_file_and_a_directory_have_different_errors() {
         let folder = std::env::temp_dir();
         let missing = folder.join("kernelet-there-is-no-such-file.svm");
         let folder = folder.to_str().unwrap();

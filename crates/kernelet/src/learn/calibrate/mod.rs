@@ -45,7 +45,7 @@ pub struct Calibrated {
     pub folds: usize,
     /// Seed of the folds.
     pub seed: u64,
-    /// Who learns.
+    /// The estimator.
     pub learner: Box<dyn Learner>,
 }
 
@@ -108,7 +108,7 @@ impl Calibrated {
             let fit = self.learner.learn(&data.select(&rest), &quiet)?;
             watch.evaluated(quiet.evaluations());
             if fit.machine.decision != machine.decision || fit.machine.n_outputs() != machine.n_outputs() {
-                return Err(Error::data("a machine learned on a part of the rows has other classes; use fewer folds, or more rows"));
+                return Err(Error::data("a machine trained on the rows of a fold has other classes; use fewer folds, or more rows"));
             }
             let finished = done.fetch_add(1, std::sync::atomic::Ordering::Relaxed) + 1;
             watch.report("calibration folds", finished, Some(folds.len() as u64), None);
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_calibrated_is_said() {
+    fn what_cannot_be_calibrated_is_reported() {
         let data = Generator::Banana.make(60, 1);
         let one = Dataset {
             target: Target::Classes(Classes::new(data.classes().unwrap().labels.clone(), &[vec![1], vec![0; 59]].concat())),

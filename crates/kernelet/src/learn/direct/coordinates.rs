@@ -39,17 +39,17 @@ impl<'a> Coordinates<'a> {
         Coordinates::within(frame, points, memory, false, vec![])
     }
 
-    /// The same, with kernel values in single precision or not, and with room for what is held.
-    pub fn within(frame: &'a Frame, points: &'a Points, memory: usize, single: bool, mut room: Vec<f64>) -> Self {
+    /// The same, with kernel values in single precision or not, and a buffer for the coordinates that are held.
+    pub fn within(frame: &'a Frame, points: &'a Points, memory: usize, single: bool, mut buffer: Vec<f64>) -> Self {
         let (n, m) = (points.len(), frame.len());
         let mut coordinates = Coordinates { frame, points, single, held: None };
         if bytes(n, m) <= memory {
-            room.resize(n * m, 0.0);
-            room.par_chunks_mut(CHUNK * m.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
+            buffer.resize(n * m, 0.0);
+            buffer.par_chunks_mut(CHUNK * m.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
                 let first = c * CHUNK;
                 coordinates.fill(points, first..first + out.len() / m, out, work);
             });
-            coordinates.held = Matrix::new(room, n, m).map(Cow::Owned);
+            coordinates.held = Matrix::new(buffer, n, m).map(Cow::Owned);
         }
         coordinates
     }
@@ -59,8 +59,8 @@ impl<'a> Coordinates<'a> {
         Coordinates { frame, points, single: false, held: Some(Cow::Borrowed(held)) }
     }
 
-    /// The room of what was held.
-    pub fn into_room(self) -> Vec<f64> {
+    /// The buffer of the coordinates that were held.
+    pub fn into_buffer(self) -> Vec<f64> {
         self.held.map(|held| held.into_owned().into_values()).unwrap_or_default()
     }
 

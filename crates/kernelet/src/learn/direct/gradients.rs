@@ -10,7 +10,7 @@ pub(super) fn assert_gradient<'a>(kernel: &'a Kernel, points: &'a Points, inner:
     let rows = points.to_dense();
     let z = Matrix::from_fn(count, dim, |j, c| rows.at(7 * j, c) + 0.05 * draw.normal());
     let value = |z: &Matrix, gradient: &mut [f64]| {
-        Objective { kernel, points, inner: inner(), memory: usize::MAX, single: false, room: vec![], watch: &watch }.evaluate(z, gradient)
+        Objective { kernel, points, inner: inner(), memory: usize::MAX, single: false, buffer: vec![], watch: &watch }.evaluate(z, gradient)
     };
     let mut gradient = vec![0.0; count * dim];
     assert!(value(&z, &mut gradient).is_finite());

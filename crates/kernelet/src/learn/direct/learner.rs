@@ -25,7 +25,7 @@ use crate::{
     watch::Watch,
 };
 
-/// Who learns.
+/// The estimator and its settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DirectTask {
@@ -73,7 +73,7 @@ impl DirectTask {
             DirectTask::Fisher { margin: Some(c), .. } => require_positive("c", *c),
             DirectTask::Pca(Pca { components: Components::Explained(_), .. }) => Err(Error::Unsupported {
                 method: "direct training of pca",
-                with: "a part of the variance in place of a number of components".into(),
+                with: "a fraction of the variance in place of a number of components".into(),
                 instead: "say how many components".into(),
             }),
             DirectTask::Pca(Pca { components: Components::Count(count), .. }) if *count > vectors => {
@@ -121,7 +121,7 @@ impl DirectTask {
 /// ```
 #[derive(Clone, Debug)]
 pub struct DirectLearner {
-    /// Who learns; its kernel must be smooth and positive definite.
+    /// The estimator; its kernel must be smooth and positive definite.
     pub task: DirectTask,
     /// How vectors are searched for.
     pub search: Search,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn one_row_a_class_and_equal_rows_are_met_and_too_many_components_have_words() {
+    fn one_row_a_class_and_equal_rows_work_and_too_many_components_are_rejected() {
         let texts: Vec<String> = (0..4).map(|i| i.to_string()).collect();
         let classes = Target::Classes(Classes::from_texts(&texts));
         let data = Dataset::new(Matrix::from_fn(4, 2, |i, j| (3 * i + j) as f64), classes);

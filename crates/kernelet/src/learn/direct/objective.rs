@@ -34,14 +34,14 @@ const PARTS: usize = 16;
 /// Rows of a part that are worked on at a time.
 const ROWS: usize = 256;
 
-/// Rows whose coordinates are computed in both precisions, and the part of their size that single precision may move them by.
+/// Rows whose coordinates are computed in both precisions, and the relative difference that is accepted.
 const SAMPLED: usize = 64;
 const ROUGHEST: f64 = 1e-5;
 
 /// The fraction of the mean that is added to the preconditioner of every vector.
 const FLOOR: f64 = 0.3;
 
-/// A learner on its rows, as a function of the vectors.
+/// The objective of an estimator on its rows, as a function of the vectors.
 pub(crate) struct Objective<'a> {
     pub kernel: &'a Kernel,
     pub points: &'a Points,
@@ -50,8 +50,8 @@ pub(crate) struct Objective<'a> {
     pub memory: usize,
     /// Whether kernel values are in single precision.
     pub single: bool,
-    /// What the last coordinates were held in.
-    pub room: Vec<f64>,
+    /// The buffer of the last coordinates.
+    pub buffer: Vec<f64>,
     pub watch: &'a Watch<'a>,
 }
 
@@ -72,7 +72,7 @@ impl Objective<'_> {
         let solution = self.inner.solve(&coordinates, self.watch);
         self.add_gradient(z, &coordinates, &frame, &solution, gradient);
         *diagonal = preconditioner(&frame.coefficients(&solution.weights), &solution.norms, z.cols());
-        self.room = coordinates.into_room();
+        self.buffer = coordinates.into_buffer();
         solution.value
     }
 
@@ -81,7 +81,7 @@ impl Objective<'_> {
         let frame = self.frame(z)?;
         let coordinates = self.coordinates(&frame, false);
         let solution = self.inner.solve(&coordinates, self.watch);
-        self.room = coordinates.into_room();
+        self.buffer = coordinates.into_buffer();
         Ok((frame, solution))
     }
 
@@ -90,7 +90,7 @@ impl Objective<'_> {
         Self: 'b,
     {
         self.watch.evaluated((self.points.len() * frame.len()) as u64);
-        Coordinates::within(frame, self.points, self.memory, single, std::mem::take(&mut self.room))
+        Coordinates::within(frame, self.points, self.memory, single, std::mem::take(&mut self.buffer))
     }
 
     fn frame(&self, z: &Matrix) -> Result<Frame> {
@@ -117,19 +117,24 @@ impl Objective<'_> {
         let part = |p: usize| {
             let size = active.len().div_ceil(PARTS);
             let used = &active[(p * size).min(active.len())..((p + 1) * size).min(active.len())];
-            let (mut sums, mut room) = (GradientSums::nothing(m, dim), Room::default());
+            let (mut sums, mut buffers) = (GradientSums::nothing(m, dim), Buffers::default());
             for rows in used.chunks(ROWS) {
-                room.weights.resize(rows.len() * m, 0.0);
-                product_transposed(negative_gradient.select(rows).values(), coefficients.values(), coefficients.cols(), &mut room.weights);
-                if self.single && self.slopes_of_held(frame, coordinates, rows, &mut room) {
-                    room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
-                    copy_rows(self.points, rows, &mut room.single);
-                    sums.add_rows_single(&room.weights, &room.single, &mut room.summed);
+                buffers.weights.resize(rows.len() * m, 0.0);
+                product_transposed(
+                    negative_gradient.select(rows).values(),
+                    coefficients.values(),
+                    coefficients.cols(),
+                    &mut buffers.weights,
+                );
+                if self.single && self.slopes_of_held(frame, coordinates, rows, &mut buffers) {
+                    buffers.weights.iter_mut().zip(&buffers.slopes).for_each(|(w, s)| *w *= s);
+                    copy_rows(self.points, rows, &mut buffers.single);
+                    sums.add_rows_single(&buffers.weights, &buffers.single, &mut buffers.summed);
                     continue;
                 }
-                let x = self.slopes(frame, coordinates, rows, rows_of(self.points, rows), &mut room);
-                room.weights.iter_mut().zip(&room.slopes).for_each(|(w, s)| *w *= s);
-                sums.add_rows(&room.weights, x.values());
+                let x = self.slopes(frame, coordinates, rows, rows_of(self.points, rows), &mut buffers);
+                buffers.weights.iter_mut().zip(&buffers.slopes).for_each(|(w, s)| *w *= s);
+                sums.add_rows(&buffers.weights, x.values());
             }
             sums
         };
@@ -139,34 +144,34 @@ impl Objective<'_> {
         sums
     }
 
-    /// k' between rows and vectors, into the room, where that is faster: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
-    fn slopes_of_held(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], room: &mut Room) -> bool {
+    /// k' between rows and vectors, into the buffers, where that is faster: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
+    fn slopes_of_held(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], buffers: &mut Buffers) -> bool {
         let m = frame.len();
         let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * self.points.dim()) else {
             return false;
         };
-        room.slopes.resize(rows.len() * m, 0.0);
-        room.held.resize(rows.len() * m, 0.0);
-        let held = &mut room.held;
-        coordinates.chosen(rows, &mut room.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
-        product_transposed(held, frame.lower().matrix().values(), m, &mut room.slopes);
-        room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+        buffers.slopes.resize(rows.len() * m, 0.0);
+        buffers.held.resize(rows.len() * m, 0.0);
+        let held = &mut buffers.held;
+        coordinates.chosen(rows, &mut buffers.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
+        product_transposed(held, frame.lower().matrix().values(), m, &mut buffers.slopes);
+        buffers.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
         true
     }
 
-    /// k' between rows and vectors, into the room.
-    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, room: &mut Room) -> Matrix {
-        if self.slopes_of_held(frame, coordinates, rows, room) {
+    /// k' between rows and vectors, into the buffers.
+    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, buffers: &mut Buffers) -> Matrix {
+        if self.slopes_of_held(frame, coordinates, rows, buffers) {
             return x;
         }
-        room.slopes.resize(rows.len() * frame.len(), 0.0);
+        buffers.slopes.resize(rows.len() * frame.len(), 0.0);
         let points: Points = x.into();
         match self.kernel {
             Kernel::Gaussian(gaussian) => {
-                frame.columns().fill(&points, 0..rows.len(), &mut room.slopes, &mut room.scratch);
-                room.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
+                frame.columns().fill(&points, 0..rows.len(), &mut buffers.slopes, &mut buffers.scratch);
+                buffers.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
             }
-            _ => frame.columns().fill_slopes(&points, 0..rows.len(), &mut room.slopes, &mut room.scratch),
+            _ => frame.columns().fill_slopes(&points, 0..rows.len(), &mut buffers.slopes, &mut buffers.scratch),
         }
         match points {
             Points::F64(x) => x,
@@ -188,18 +193,18 @@ fn preconditioner(coefficients: &Matrix, norms: &[f64], dim: usize) -> Vec<f64> 
     each.iter().flat_map(|s| std::iter::repeat_n(s + least, dim)).collect()
 }
 
-/// How much single precision moves the coordinates of a few rows, as a part of their size.
+/// How much single precision moves the coordinates of a few rows, as a fraction of their size.
 fn rounding(frame: &Frame, points: &Points) -> f64 {
     let step = points.len().div_ceil(SAMPLED).max(1);
     let sample = points.select(&(0..points.len()).step_by(step).collect::<Vec<_>>());
-    let [rough, exact] = [true, false].map(|single| Coordinates::within(frame, &sample, usize::MAX, single, vec![]).into_room());
+    let [rough, exact] = [true, false].map(|single| Coordinates::within(frame, &sample, usize::MAX, single, vec![]).into_buffer());
     let square = |values: &mut dyn Iterator<Item = f64>| values.map(|v| v * v).sum::<f64>();
     (square(&mut rough.iter().zip(&exact).map(|(r, e)| r - e)) / square(&mut exact.iter().copied())).sqrt()
 }
 
-/// What is reused from rows to rows.
+/// Buffers that are reused from block to block.
 #[derive(Default)]
-struct Room {
+struct Buffers {
     weights: Vec<f64>,
     slopes: Vec<f64>,
     held: Vec<f64>,
@@ -250,7 +255,7 @@ mod tests {
             Loss::Hinge => Box::new(Hinge::new(signs, costs)),
             Loss::SquaredHinge => Box::new(SquaredHinge::new(signs, costs)),
         };
-        Objective { kernel, points, inner, memory: usize::MAX, single: false, room: vec![], watch }
+        Objective { kernel, points, inner, memory: usize::MAX, single: false, buffer: vec![], watch }
     }
 
     fn signs(codes: &[u32], classes: usize) -> Matrix {
@@ -408,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn single_precision_stays_within_its_bound_and_gives_way_where_it_cannot() {
+    fn single_precision_stays_within_its_bound_and_is_replaced_where_it_cannot() {
         let data = waveform3(600, 1);
         let classes = data.classes().unwrap();
         let (signs, costs, watch) = (signs(&classes.codes, 3), vec![1.0; 600], Watch::none());

@@ -76,7 +76,7 @@ impl<'a> Ready<'a> {
     }
 }
 
-/// The bend of a soft loss, as a part of the size of what it is applied to.
+/// The bend of a soft loss, as a fraction of the size of what it is applied to.
 const SOFT: f64 = 0.05;
 
 /// Rows that are enough to know the size of things.

@@ -145,7 +145,7 @@ impl Search {
         if !kernel.profile().smooth() {
             return Err(Error::Unsupported {
                 method,
-                with: format!("the {} kernel, which has a corner", kernel.name()),
+                with: format!("the {} kernel, which is not differentiable at zero distance", kernel.name()),
                 instead: "use gaussian, matern32, matern52 or polynomial; or a basis of given rows".into(),
             });
         }
@@ -230,7 +230,7 @@ impl Search {
             skipped -= done;
             all += steps;
             let single = single && points.dim() >= WIDE;
-            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, single, room: vec![], watch };
+            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, single, buffer: vec![], watch };
             place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
             last = Some(objective);
         }

@@ -138,7 +138,7 @@ pub(super) fn scaled_apart(solved: Matrix, separations: &[f64], rank: Option<usi
     let size = solved.values().iter().fold(0.0, |most: f64, a| most.max(a.abs()));
     if !(apart > 0.0 && factor.is_finite() && (factor * size).is_finite()) {
         return Err(Error::data(
-            "the means of the classes coincide in feature space, so no direction tells them apart; use another kernel or other features",
+            "the means of the classes coincide in feature space, so no direction separates them; use another kernel or other features",
         ));
     }
     let coefficients = solved.transposed();

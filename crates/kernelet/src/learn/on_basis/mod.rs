@@ -5,8 +5,8 @@
 //! the vectors are `L^-T w`. The paper calls the result SVM+Approx and KFLD+Approx: learning with the kernel
 //! `k_z(x)' (K^z)^-1 k_z(x')` in place of k(x, x') [Franc2003 (3)].
 //!
-//! Cost: that of the basis, n m (d + m), and of the linear problem, n m^2 a step. No n x n matrix. It fails to be a good machine where the span of
-//! m vectors is far from the rows, which [`BasisMetadata`] tells; the vectors are chosen without a look at the target.
+//! Cost: that of the basis, n m (d + m), and of the linear problem, n m^2 a step. No n x n matrix. It is inaccurate where the span of
+//! m vectors is far from the rows, which [`BasisMetadata`] reports; the vectors are chosen without the targets.
 mod family;
 mod pca;
 mod ridge;
@@ -60,11 +60,11 @@ pub struct InFrame {
 
 /// A learner on a basis of few vectors.
 pub struct OnBasis {
-    /// Who chooses the vectors.
+    /// The method that chooses the vectors.
     pub basis: Box<dyn BasisMethod>,
     /// How many.
     pub budget: BasisBudget,
-    /// Who learns in their coordinates.
+    /// The estimator in their coordinates.
     pub learner: Box<dyn FrameLearner>,
     /// What is done where the machine has fewer support vectors than the basis has vectors.
     pub shrink: Shrink,

@@ -17,7 +17,7 @@ use crate::{
 
 /// A learner on a basis whose size cross-validation chooses, for methods that add one vector after the other.
 pub struct BestSize {
-    /// Who learns; its budget has the largest size.
+    /// The estimator; its budget has the largest size.
     pub on_basis: OnBasis,
     /// Sizes are multiples of this.
     pub every: usize,
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_never_none_and_nonsense_is_refused() {
+    fn sizes_are_never_none_and_nonsense_is_rejected() {
         let data = banana(12, 2);
         let learner = |every, folds, most| BestSize { on_basis: on_basis(most), every, folds, seed: 0 };
         assert_eq!(learner(10, 3, 200).losses(&data, &Watch::none()).unwrap().len(), 1);

@@ -127,7 +127,7 @@ fn on_all_points_the_family_is_what_the_full_learners_are() {
 }
 
 #[test]
-fn metadata_and_report_tell_the_basis_and_both_counts() {
+fn metadata_and_report_have_the_basis_and_both_counts() {
     let data = banana(200, 1);
     let fit = learn(&on(Box::new(GreedyBasis::default()), 10, Svc { c: 3.0, ..Svc::default() }), &data);
     let metadata = &fit.machine.metadata;
@@ -148,7 +148,7 @@ fn metadata_and_report_tell_the_basis_and_both_counts() {
 }
 
 #[test]
-fn more_vectors_than_there_are_is_capped_and_said() {
+fn more_vectors_than_there_are_is_capped_and_reported() {
     let few = Dataset::new(Matrix::from_fn(40, 1, |i, _| (i % 4) as f64), Target::Classes(Classes::from_texts(&["a", "b"].repeat(20))));
     for method in methods() {
         let fit = learn(&on(method(), 30, Svc::default()), &few);
@@ -163,7 +163,7 @@ fn more_vectors_than_there_are_is_capped_and_said() {
 }
 
 #[test]
-fn what_cannot_work_is_refused_in_words() {
+fn what_cannot_work_is_rejected_with_an_error() {
     let data = banana(30, 1);
     let say = |learner: &OnBasis, data: &Dataset| learner.learn(data, &Watch::none()).unwrap_err().to_string();
     let svc = |kernel: Kernel| Svc { kernel, ..Svc::default() };
@@ -284,7 +284,7 @@ fn few_support_vectors_replace_the_basis_with_the_exact_kernel_or_as_a_basis() {
 }
 
 #[test]
-fn sizes_on_the_way_double_and_are_machines_of_their_own() {
+fn the_size_path_doubles_and_has_machines_of_its_own() {
     let data = weighted(banana(90, 4));
     for method in methods() {
         let grows = method().grows();

@@ -1,4 +1,4 @@
-//! The relevance vector machine: a Bayesian machine that finds its own few vectors and tells how sure it is.
+//! The relevance vector machine: a Bayesian machine that selects few vectors and estimates the uncertainty of its predictions.
 //!
 //! f(x) = sum_j w_j k(x, x_j) + b with a prior N(0, 1 / alpha_j) over each coefficient. The alphas are those that make the evidence
 //! (the probability of the targets with the coefficients integrated out) largest; most become infinite, and their rows leave. The
@@ -257,7 +257,7 @@ fn side_by_side(count: usize, solve: impl Fn(usize, &Watch) -> Result<Solved> + 
     solved
 }
 
-/// The uncertainty of one output; without a part that rounding made indefinite, only the noise is told.
+/// The uncertainty of one output; only the noise where rounding made the covariance indefinite.
 fn posterior(solved: &Solved, place: &dyn Fn(usize) -> usize) -> Posterior {
     let m = solved.covariance.rows();
     match Cholesky::new(&solved.covariance).filter(|_| m > 0) {

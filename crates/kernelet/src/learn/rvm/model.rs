@@ -14,7 +14,7 @@ use crate::{
     watch::Watch,
 };
 
-/// A column whose S is below this part of its squares is a combination of columns in the model, as far as numbers tell.
+/// A column whose S is below this fraction of its squares is numerically a linear combination of columns in the model.
 const DEPENDENT: f64 = 1e-9;
 
 /// One step.

@@ -1,6 +1,6 @@
 //! One target: rounds of actions for a fixed noise, then a new estimate of the noise.
 //!
-//! Targets are brought to mean 0 and variance 1 first, and the evidence is told for the targets as they were. All rows share the
+//! Targets are brought to mean 0 and variance 1 first, and the evidence is reported for the original targets. All rows share the
 //! precision beta of the noise (times their weight). The noise variance that makes the evidence stationary is
 //! `|t - Phi mean|^2 / (n - sum_m (1 - alpha_m Sigma_mm))`; where that step would lower the evidence, the shorter step of expectation
 //! maximisation is done, which cannot. No less than 1e-8 of the target's variance is taken for noise.
@@ -17,7 +17,7 @@ use crate::{
 
 /// Actions between two estimates of the noise.
 const ACTIONS: usize = 32;
-/// The noise variance at first, as a part of the target's.
+/// The noise variance at first, as a fraction of the target's.
 const FIRST_NOISE: f64 = 0.1;
 const LEAST_NOISE: f64 = 1e-8;
 /// The noise has settled when a new estimate changes its logarithm by less.

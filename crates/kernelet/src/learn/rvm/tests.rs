@@ -225,7 +225,7 @@ fn several_classes_share_their_vectors_and_threads_change_nothing() {
 }
 
 #[test]
-fn odd_input_has_a_sensible_result_or_an_error_in_words() {
+fn odd_input_has_a_sensible_result_or_an_error() {
     let learner = Rvm { kernel: Kernel::gaussian(0.5), ..Rvm::default() };
     let learn = |data: &Dataset| learner.learn(data, &Watch::none());
     let column = |values: Vec<f64>| Target::Values(Matrix::column(values));

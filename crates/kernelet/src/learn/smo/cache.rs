@@ -1,4 +1,4 @@
-//! A cache of kernel rows within a limit of bytes: the row used longest ago makes room.
+//! A cache of kernel rows within a limit of bytes: the least recently used row is evicted.
 
 /// Rows of `width` numbers in one slab. Positions in the slab are called slots.
 pub(super) struct Cache {
@@ -19,7 +19,7 @@ pub(super) struct Cache {
 const NONE: u32 = u32::MAX;
 
 impl Cache {
-    /// Room for `rows` rows of `width` numbers, in at most `bytes` bytes but never for fewer than two rows.
+    /// Space for `rows` rows of `width` numbers, in at most `bytes` bytes but never for fewer than two rows.
     pub fn new(rows: usize, width: usize, bytes: usize) -> Self {
         let slots = (bytes / (4 * width.max(1))).clamp(2, rows.max(2));
         let mut cache = Cache {
@@ -69,7 +69,7 @@ impl Cache {
         &self.slab[slot * self.width..(slot + 1) * self.width]
     }
 
-    /// Keeps only the rows and columns `keep` (ascending), renumbered from 0, in rows of `width` numbers: there is then room for more rows.
+    /// Keeps only the rows and columns `keep` (ascending), renumbered from 0, in rows of `width` numbers: there is then space for more rows.
     pub fn narrow(&mut self, keep: &[usize], width: usize) {
         let mut new_index = vec![NONE; self.slot_of.len()];
         keep.iter().enumerate().for_each(|(new, &old)| new_index[old] = new as u32);
@@ -103,12 +103,12 @@ impl Cache {
     }
 
     /// Takes a narrowed cache back to `rows` rows of `width` numbers: the rows and columns it has belong to places `index` (ascending). Rows
-    /// that `wanted` does not name are dropped, and the oldest where there is not room for all. The other columns are left to the caller.
+    /// that `wanted` does not name are dropped, and the oldest where not all fit. The other columns are left to the caller.
     pub fn widen(&mut self, index: &[usize], rows: usize, width: usize, wanted: impl Fn(usize) -> bool) {
-        let room = (self.capacity / width.max(1)).clamp(2, rows.max(2));
+        let slots = (self.capacity / width.max(1)).clamp(2, rows.max(2));
         let mut by_age = self.by_age();
         by_age.retain(|&slot| wanted(index[self.row_in[slot as usize] as usize]));
-        by_age.drain(..by_age.len().saturating_sub(room));
+        by_age.drain(..by_age.len().saturating_sub(slots));
         let mut kept = by_age.clone();
         kept.sort_unstable();
         for (new, &old) in kept.iter().enumerate() {
@@ -127,7 +127,7 @@ impl Cache {
         self.slot_of = vec![NONE; rows];
         self.row_in.iter().enumerate().for_each(|(slot, &row)| self.slot_of[row as usize] = slot as u32);
         self.width = width;
-        self.set_slots(room);
+        self.set_slots(slots);
         for old in by_age {
             if let Ok(slot) = kept.binary_search(&old) {
                 self.link_newest(slot as u32);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_row_used_longest_ago_makes_room() {
+    fn the_least_recently_used_row_is_evicted() {
         let (mut cache, mut filled) = (Cache::new(10, 3, 3 * 3 * 4), vec![]);
         for i in [0, 1, 2, 0, 3, 0, 1] {
             assert_eq!(fetch(&mut cache, i, &mut filled)[2], (100 * i + 2) as f32);

@@ -130,19 +130,19 @@ impl Problem {
         }
     }
 
-    /// Raises b_i and lowers b_j by `wish` or as far as there is room; a part that reaches a bound is set to it exactly.
+    /// Raises b_i and lowers b_j by `wish` or as far as the bounds allow; a part that reaches a bound is set to it exactly.
     pub(super) fn move_pair(&self, parts: &mut Parts, group: Group, (i, j): (usize, usize), wish: f64) -> f64 {
-        let (room_i, room_j) = (self.rise(parts, group, i).0, self.fall(parts, group, j).0);
-        let step = wish.min(room_i).min(room_j);
+        let (limit_i, limit_j) = (self.rise(parts, group, i).0, self.fall(parts, group, j).0);
+        let step = wish.min(limit_i).min(limit_j);
         let in_negative = |part: f64| if self.held == Held::Sum { part != 0.0 } else { group == 1 };
-        match (in_negative(parts.negative[i]), step >= room_i) {
+        match (in_negative(parts.negative[i]), step >= limit_i) {
             (true, true) => parts.negative[i] = 0.0,
             (true, false) => parts.negative[i] += step,
             (false, true) => parts.positive[i] = self.upper[i],
             (false, false) => parts.positive[i] += step,
         }
         let in_positive = |part: f64| if self.held == Held::Sum { part != 0.0 } else { group == 0 };
-        match (in_positive(parts.positive[j]), step >= room_j) {
+        match (in_positive(parts.positive[j]), step >= limit_j) {
             (true, true) => parts.positive[j] = 0.0,
             (true, false) => parts.positive[j] -= step,
             (false, true) => parts.negative[j] = self.lower[j],

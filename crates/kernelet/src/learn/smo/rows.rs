@@ -22,9 +22,9 @@ pub trait RowSource: Send + Sync {
     }
     /// k(x, x) of the points of the columns.
     fn diagonal(&self) -> Vec<f64>;
-    /// Writes row `i`, counted among all points, whatever the columns; tells how many kernel values were computed for it.
+    /// Writes row `i`, counted among all points, whatever the columns; returns how many kernel values were computed for it.
     fn row(&self, i: usize, out: &mut [f32]) -> u64;
-    /// Writes several rows one after the other, each in an equal part of `out`; tells how many kernel values were computed.
+    /// Writes several rows one after the other, each in an equal part of `out`; returns how many kernel values were computed.
     fn block(&self, rows: &[usize], out: &mut [f32]) -> u64 {
         let width = out.len() / rows.len().max(1);
         out.chunks_exact_mut(width.max(1)).zip(rows).map(|(out, &i)| self.row(i, out)).sum()
@@ -33,7 +33,7 @@ pub trait RowSource: Send + Sync {
     fn columns(&self, keep: &[usize]) -> Box<dyn RowSource>;
 }
 
-/// Kernel values beyond this do not fit the cache's single precision with room to spare.
+/// Kernel values beyond this are too close to the largest value of the cache's single precision.
 const LARGEST_VALUE: f64 = 1e30;
 
 /// Squares beyond this may overflow when they are added.
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_values_too_large_for_the_cache_are_refused() {
+    fn kernel_values_too_large_for_the_cache_are_rejected() {
         let x = Points::from(Matrix::from_fn(3, 1, |i, _| 1e8 * (i as f64 + 1.0)));
         let error = rows_of(&Kernel::named("polynomial", 1.0, 3, 0.0).unwrap(), &x, 1e-3).err().unwrap();
         assert!(error.to_string().contains("kernel values reach"), "{error}");

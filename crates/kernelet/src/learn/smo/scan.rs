@@ -6,7 +6,7 @@ use crate::kernel::simd::{self, Job, multiply_add};
 /// All scanned arrays have a multiple of this many places.
 pub(super) const LANES: usize = 64;
 
-/// Which way each variable may move, as numbers to add to v: 0 where it may, an infinity where it may not.
+/// The directions in which each variable may move, as numbers to add to v: 0 where it may, an infinity where it may not.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Masks {
     /// -inf for variables whose beta cannot rise.

@@ -6,7 +6,7 @@ use std::sync::{
 
 use super::{RowSource, scan::LANES};
 
-/// Kernel rows behind a common store. Whole rows are kept while there is room; rows in some columns are taken from them.
+/// Kernel rows behind a common store. Whole rows are kept while the store has free slots; rows in some columns are taken from them.
 pub(crate) struct SharedRows {
     /// All rows in the columns of this source.
     rows: Box<dyn RowSource>,
@@ -17,21 +17,21 @@ pub(crate) struct SharedRows {
 
 struct Store {
     rows: Vec<OnceLock<Box<[f32]>>>,
-    /// How many more rows there is room for.
-    room: AtomicUsize,
+    /// How many more rows fit.
+    free: AtomicUsize,
 }
 
 impl SharedRows {
     /// Shares `rows` through a store of at most `bytes` bytes.
     pub fn new(rows: Box<dyn RowSource>, bytes: usize) -> Self {
         let width = rows.len().next_multiple_of(LANES);
-        let store = Store { rows: vec![OnceLock::new(); rows.len()], room: AtomicUsize::new(bytes / (4 * width.max(1))) };
+        let store = Store { rows: vec![OnceLock::new(); rows.len()], free: AtomicUsize::new(bytes / (4 * width.max(1))) };
         SharedRows { rows, store: Arc::new(store), columns: None }
     }
 
     fn keep(&self, i: usize, row: &[f32]) {
-        let taken = self.store.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |room| room.checked_sub(1));
-        // Another thread may have been first with the same numbers; the room is then lost, but no more than that.
+        let taken = self.store.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1));
+        // Another thread may have stored the same row first; this slot then stays unused, without further effect.
         if taken.is_ok() {
             let _ = self.store.rows[i].set(row.into());
         }
@@ -79,7 +79,7 @@ mod tests {
     fn shared_rows_are_computed_once_and_are_the_same_numbers() {
         let points = Points::from(Matrix::from_fn(100, 3, |i, j| ((i * 13 + j * 7) as f64).sin()));
         let rows = || rows_of(&Kernel::gaussian(0.7), &points, 1e-3).unwrap();
-        // Room for two rows.
+        // Space for two rows.
         let (plain, shared) = (rows(), SharedRows::new(rows(), 2 * 4 * 128));
         let get = |source: &dyn RowSource, i: usize, width: usize| {
             let mut out = vec![9.0; width];

@@ -264,7 +264,7 @@ impl<'a> Run<'a> {
 }
 
 impl Masks {
-    /// Notes which way variable `i`, at place `t`, may move within a group.
+    /// Stores the directions in which variable `i`, at place `t`, may move within a group.
     fn set(&mut self, t: usize, i: usize, problem: &Problem, parts: &Parts, group: Group) {
         let (rise, up) = problem.rise(parts, group, i);
         let (fall, low) = problem.fall(parts, group, i);
@@ -302,7 +302,7 @@ mod tests {
         for i in 0..n {
             let f: f64 = (0..n).map(|j| b[j] * kernel.eval(x.row(i), x.row(j))).sum();
             assert!((problem.lower[i]..=problem.upper[i]).contains(&b[i]));
-            // The residual of a row pulls its coefficient up to the width's kink and beyond, or down.
+            // Optimality: the residual is at most the width's subgradient where the coefficient may rise, at least that where it may fall.
             let residual = problem.targets[i] - f - solution.offset;
             if b[i] < problem.upper[i] {
                 assert!(residual < if b[i] < 0.0 { -problem.width } else { problem.width } + 2e-3, "{i}: {} {residual}", b[i]);

@@ -34,7 +34,7 @@ struct Stored<R> {
     rows: Csr,
     values: Vec<R>,
     norms: Vec<R>,
-    /// The same points side by side, where that does not take much more room.
+    /// The same points side by side, where that does not take much more memory.
     sheaves: Option<Sheaves<R>>,
 }
 
@@ -92,7 +92,7 @@ impl<R: PanelReal> Stored<R> {
     /// The dot products of points `first..` with the spread point `x`; `first` is a multiple of a sheaf.
     fn dots(&self, x: &[R], first: usize, out: &mut [R]) {
         if let Some(sheaves) = &self.sheaves {
-            // The room of the spread point is known to the compiler, so that no place in it has to be checked.
+            // The length of the spread point is known to the compiler, so that no index has to be checked.
             return match (x.first_chunk(), x.first_chunk()) {
                 (_, Some(x)) => simd::run(SheafDots::<R, LARGE> { sheaves, x, first: first / SHEAF, out }),
                 (Some(x), None) => simd::run(SheafDots::<R, SMALL> { sheaves, x, first: first / SHEAF, out }),
@@ -106,7 +106,7 @@ impl<R: PanelReal> Stored<R> {
     }
 }
 
-/// Room for the spread point where it has few features, and where it has many.
+/// The length of the spread point where it has few features, and where it has many.
 const SMALL: usize = 1 << 10;
 const LARGE: usize = 1 << 16;
 
@@ -118,8 +118,8 @@ impl<R: PanelReal> SparseRows<R> {
 
     fn spread(&self, i: usize) -> Vec<R> {
         let dim = self.all.rows.dim();
-        let room = if dim <= SMALL { SMALL } else { dim.max(LARGE) };
-        let mut x = vec![R::default(); room];
+        let len = if dim <= SMALL { SMALL } else { dim.max(LARGE) };
+        let mut x = vec![R::default(); len];
         let (columns, values) = self.all.row(i);
         columns.iter().zip(values).for_each(|(&c, &v)| x[c as usize] = v);
         x
@@ -171,14 +171,14 @@ impl<R: PanelReal> RowSource for SparseRows<R> {
     }
 }
 
-struct SheafDots<'a, R, const ROOM: usize> {
+struct SheafDots<'a, R, const LEN: usize> {
     sheaves: &'a Sheaves<R>,
-    x: &'a [R; ROOM],
+    x: &'a [R; LEN],
     first: usize,
     out: &'a mut [R],
 }
 
-impl<R: PanelReal, const ROOM: usize> Job for SheafDots<'_, R, ROOM> {
+impl<R: PanelReal, const LEN: usize> Job for SheafDots<'_, R, LEN> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -188,7 +188,7 @@ impl<R: PanelReal, const ROOM: usize> Job for SheafDots<'_, R, ROOM> {
             let mut sums = [R::default(); SHEAF];
             for (columns, values) in columns[ends[0]..ends[1]].iter().zip(&values[ends[0]..ends[1]]) {
                 for l in 0..SHEAF {
-                    let x = self.x[columns[l] as usize & (ROOM - 1)];
+                    let x = self.x[columns[l] as usize & (LEN - 1)];
                     sums[l] = R::multiply_add::<FMA>(x, values[l], sums[l]);
                 }
             }

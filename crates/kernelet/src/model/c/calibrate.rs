@@ -6,41 +6,41 @@ use super::{
 use crate::{
     linalg::Matrix,
     machine::{Calibration, Curve, Decision, NormalClasses, Posterior},
-    model::target::Tells,
+    model::target::Uncertainty,
 };
 
 /// Declarations for the header.
 pub(super) fn header(parts: &Parts) -> &'static str {
-    match parts.tells {
-        Tells::Nothing => "",
-        Tells::Probabilities(_) => {
+    match parts.uncertainty {
+        Uncertainty::Nothing => "",
+        Uncertainty::Probabilities(_) => {
             "\n/* The $CLASSES probabilities of the classes, in the order of the labels, for these outputs. */\n\
              void @probabilities(const @real *outputs, @real *probabilities);\n"
         }
-        Tells::Deviations(_) | Tells::Constant(_) => {
+        Uncertainty::Deviations(_) | Uncertainty::Constant(_) => {
             "\n/* The standard deviation of each predicted number of a row. */\nvoid @deviations(const @real *row, @real *deviations);\n"
         }
     }
 }
 
 /// Whether exp is asked for.
-pub(super) fn needs_exp(tells: &Tells) -> bool {
-    matches!(tells, Tells::Probabilities(Calibration::Sigmoid { .. } | Calibration::NormalClasses(_)))
+pub(super) fn needs_exp(uncertainty: &Uncertainty) -> bool {
+    matches!(uncertainty, Uncertainty::Probabilities(Calibration::Sigmoid { .. } | Calibration::NormalClasses(_)))
 }
 
 /// The definitions, and the arrays they need.
 pub(super) fn source(parts: &Parts, arrays: &mut Arrays) -> String {
-    match &parts.tells {
-        Tells::Nothing => String::new(),
-        Tells::Constant(deviations) => {
+    match &parts.uncertainty {
+        Uncertainty::Nothing => String::new(),
+        Uncertainty::Constant(deviations) => {
             arrays.list("constant_deviations", "$OUTPUTS", deviations);
             "void @deviations(const @real *row, @real *deviations)\n{\n    (void)row;\n    for (int k = 0; k < $OUTPUTS; k++) {\n        \
              deviations[k] = @constant_deviations[k];\n    }\n}\n"
                 .into()
         }
-        Tells::Deviations(posteriors) => deviations(parts, posteriors, arrays),
-        Tells::Probabilities(Calibration::NormalClasses(normal)) => normal_classes(normal, arrays),
-        Tells::Probabilities(calibration) => {
+        Uncertainty::Deviations(posteriors) => deviations(parts, posteriors, arrays),
+        Uncertainty::Probabilities(Calibration::NormalClasses(normal)) => normal_classes(normal, arrays),
+        Uncertainty::Probabilities(calibration) => {
             let calibrated = calibrated(parts, calibration, arrays);
             format!(
                 "{}void @probabilities(const @real *outputs, @real *probabilities)\n{{\n{calibrated}{}}}\n",

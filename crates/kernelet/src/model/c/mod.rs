@@ -17,7 +17,7 @@ mod source;
 use std::path::Path;
 
 use super::{
-    target::{Labels, Precision, Tells, weights},
+    target::{Labels, Precision, Uncertainty, weights},
     write_atomically,
 };
 use crate::{
@@ -130,15 +130,15 @@ struct Parts<'a> {
     vectors: Matrix,
     weights: Option<Matrix>,
     labels: Option<Labels>,
-    tells: Tells<'a>,
+    uncertainty: Uncertainty<'a>,
 }
 
 impl<'a> Parts<'a> {
     fn of(machine: &'a Machine, precision: Precision) -> Result<Self> {
-        let tells = Tells::of(machine);
-        let weights = if matches!(tells, Tells::Deviations(_)) { None } else { weights(&machine.expansion) };
+        let uncertainty = Uncertainty::of(machine);
+        let weights = if matches!(uncertainty, Uncertainty::Deviations(_)) { None } else { weights(&machine.expansion) };
         let vectors = if weights.is_some() { Matrix::zeros(0, machine.dim()) } else { machine.expansion.vectors.to_dense() };
-        Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, tells })
+        Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, uncertainty })
     }
 
     /// How C calls a number.
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_are_no_names_are_refused() {
+    fn labels_that_are_no_names_are_rejected() {
         let decision = |negative: &str, positive: &str| Decision::Sign {
             negative: crate::data::Label::new(negative),
             positive: crate::data::Label::new(positive),

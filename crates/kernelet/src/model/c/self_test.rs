@@ -45,8 +45,7 @@ pub(super) fn source(parts: &Parts) -> String {
     )
 }
 
-/// Rows half way between vectors, as they were before scaling, with outputs and classes. Rows whose class hangs on the last digits are
-/// left out.
+/// Midpoints between vectors, before scaling, with outputs and classes. Rows whose class depends on the last digits are left out.
 fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Matrix, Vec<usize>) {
     let (vectors, dim) = (machine.expansion.vectors.to_dense(), machine.dim());
     let (predictor, mut work) = (Predictor::new(machine), Work::default());
@@ -62,7 +61,7 @@ fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Mat
         }
     }
     if classes.is_empty() {
-        // A machine whose every class hangs on the last digits: a row that is asked for its outputs alone has no clear class either.
+        // Every class of this machine depends on the last digits: a row that is asked for its outputs alone has no clear class either.
         let mut out = vec![0.0; machine.n_outputs()];
         let _ = predictor.row(&vec![0.0; dim], &mut out, &mut work);
         classes.push(machine.decision.class(&out));
@@ -95,9 +94,9 @@ fn clear(decision: &Decision, outputs: &[f64], tolerance: f64) -> bool {
     let size = outputs.iter().fold(1.0f64, |size, f| size.max(f.abs()));
     let class = decision.class(outputs);
     (0..outputs.len()).all(|k| {
-        [-4.0, 4.0].iter().all(|way| {
+        [-4.0, 4.0].iter().all(|factor| {
             let mut moved = outputs.to_vec();
-            moved[k] += way * tolerance * size;
+            moved[k] += factor * tolerance * size;
             decision.class(&moved) == class
         })
     })

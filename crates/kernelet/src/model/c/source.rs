@@ -9,7 +9,7 @@ use crate::{
     machine::{Coefficients, Decision},
     model::{
         Precision,
-        target::{Tells, rule},
+        target::{Uncertainty, rule},
     },
 };
 
@@ -97,10 +97,10 @@ fn machine_arrays(parts: &Parts, arrays: &mut Arrays) {
 fn mathematics(parts: &Parts) -> String {
     let (kernel, evaluated) = (&parts.machine.expansion.kernel, parts.vectors.rows() > 0);
     let mut texts = vec![];
-    if evaluated && needs_exp(kernel) || calibrate::needs_exp(&parts.tells) {
+    if evaluated && needs_exp(kernel) || calibrate::needs_exp(&parts.uncertainty) {
         texts.push(kernel::exp(parts.precision));
     }
-    if evaluated && needs_sqrt(kernel) || matches!(parts.tells, Tells::Deviations(_)) {
+    if evaluated && needs_sqrt(kernel) || matches!(parts.uncertainty, Uncertainty::Deviations(_)) {
         texts.push(kernel::sqrt(parts.precision));
     }
     if evaluated {
@@ -210,11 +210,13 @@ fn stack(parts: &Parts) -> usize {
     let predict = (row + held) * real;
     let class =
         held * real + if matches!(machine.decision, Decision::Votes { .. } | Decision::Codes { .. }) { classes * real.max(4) } else { 0 };
-    let tells = match &parts.tells {
-        Tells::Probabilities(_) if matches!(machine.decision, Decision::Votes { .. }) => (outputs + classes * classes + classes) * real,
-        Tells::Probabilities(_) => outputs * real,
-        Tells::Deviations(posteriors) => (row + calibrate::most_places(posteriors)) * real,
+    let uncertainty = match &parts.uncertainty {
+        Uncertainty::Probabilities(_) if matches!(machine.decision, Decision::Votes { .. }) => {
+            (outputs + classes * classes + classes) * real
+        }
+        Uncertainty::Probabilities(_) => outputs * real,
+        Uncertainty::Deviations(posteriors) => (row + calibrate::most_places(posteriors)) * real,
         _ => 0,
     };
-    predict.max(class).max(tells)
+    predict.max(class).max(uncertainty)
 }

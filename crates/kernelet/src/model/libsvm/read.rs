@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_are_refused_with_line_and_reason() {
+    fn broken_files_are_rejected_with_line_and_reason() {
         let cases = [
             ("c_svc", "d_svc", "m, line 1: svm_type is \"d_svc\", but must be c_svc, nu_svc, one_class, epsilon_svr or nu_svr"),
             ("rbf", "precomputed", "m, line 2: the kernel is precomputed, so the file holds no vectors to compute with"),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_another_kind_of_model_are_refused() {
+    fn lines_of_another_kind_of_model_are_rejected() {
         let regression = "svm_type nu_svr\nkernel_type linear\nnr_class 2\ntotal_sv 0\nrho 1\nSV\n";
         assert_eq!(from_bytes(regression.as_bytes(), "m").unwrap().decision, Decision::Values);
         let with = |line: &str| refuse(&regression.replace("SV\n", line));

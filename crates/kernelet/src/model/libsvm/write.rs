@@ -14,7 +14,7 @@ use crate::{
 ///
 /// The vectors of a binary machine are grouped: coefficients of at least 0 first, those below 0 after. Several classes whose pairs all
 /// use all vectors, as after a joint compression, have no place in LIBSVM's layout; there each vector is written once for every class
-/// but the last that it helps to tell apart from the later ones.
+/// but the last that it helps to separate from the later ones.
 pub fn to_text(machine: &Machine) -> Result<String> {
     machine.check()?;
     if machine.scale.is_some() {
@@ -115,7 +115,7 @@ fn rows(coefficients: &Matrix, order: impl IntoIterator<Item = usize>) -> Vec<(u
     order.into_iter().map(|j| (j, coefficients.row(j).to_vec())).collect()
 }
 
-/// Two classes: the vectors that speak for the first label, then those against it.
+/// Two classes: the vectors with coefficients for the first label, then those against it.
 fn by_sign(svm_type: &'static str, labels: Vec<i32>, coefficients: &Matrix) -> Layout {
     let (first, second): (Vec<usize>, Vec<usize>) = (0..coefficients.rows()).partition(|&j| coefficients.at(j, 0) >= 0.0);
     let counts = vec![first.len(), second.len()];
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_libsvm_has_no_place_for_is_refused_in_words() {
+    fn what_libsvm_has_no_place_for_is_rejected_with_an_error() {
         let with = |change: &dyn Fn(&mut Machine)| {
             let mut machine = binary();
             change(&mut machine);

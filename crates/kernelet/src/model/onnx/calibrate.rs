@@ -7,30 +7,30 @@ use super::{
 use crate::{
     linalg::Matrix,
     machine::{Calibration, Curve, Decision, Machine, NormalClasses, Pairwise, Posterior},
-    model::target::Tells,
+    model::target::Uncertainty,
 };
 
 /// Calibrated outputs stay this far from 0 and 1.
 const MARGIN: f64 = 1e-7;
 
-/// Adds the outputs of the graph that tell how sure the prediction is: `probability` or `deviation`, or nothing. `values` are the kernel
+/// Adds the outputs of the graph for the uncertainty of the prediction: `probability` or `deviation`, or nothing. `values` are the kernel
 /// values, where there are any.
-pub(super) fn add(graph: &mut Graph, machine: &Machine, tells: &Tells, outputs: &str, values: Option<&str>) {
+pub(super) fn add(graph: &mut Graph, machine: &Machine, uncertainty: &Uncertainty, outputs: &str, values: Option<&str>) {
     let (real, count) = (graph.real(), machine.n_outputs());
-    match tells {
-        Tells::Nothing => {}
-        Tells::Constant(deviations) => {
+    match uncertainty {
+        Uncertainty::Nothing => {}
+        Uncertainty::Constant(deviations) => {
             let constant = graph.constant("deviations", &[1, count], deviations);
             let shape = graph.op("Shape", &[outputs], vec![]);
             let deviation = graph.op("Expand", &[&constant, &shape], vec![]);
             graph.output(&deviation, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
         }
-        Tells::Deviations(posteriors) => {
+        Uncertainty::Deviations(posteriors) => {
             let each: Vec<String> = posteriors.iter().map(|p| deviation(graph, p, machine.n_vectors(), outputs, values)).collect();
             let all = concatenated(graph, &each);
             graph.output(&all, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
         }
-        Tells::Probabilities(calibration) => {
+        Uncertainty::Probabilities(calibration) => {
             let probabilities = match calibration {
                 Calibration::NormalClasses(normal) => normal_classes(graph, normal, outputs),
                 _ => {
@@ -70,7 +70,7 @@ fn calibrated(graph: &mut Graph, calibration: &Calibration, outputs: &str) -> St
     graph.op("Clip", &[&positive, &low, &high], vec![])
 }
 
-/// p_0 + sum_i (p_i+1 - p_i) times how far the output is on its way from x_i to x_i+1, from 0 to 1.
+/// p_0 + sum_i (p_i+1 - p_i) times the relative position of the output between x_i and x_i+1, clipped to [0, 1].
 fn along(graph: &mut Graph, curve: &Curve, outputs: &str, k: usize) -> String {
     let output = column(graph, outputs, k);
     let steps = curve.outputs.len() - 1;
@@ -84,11 +84,11 @@ fn along(graph: &mut Graph, curve: &Curve, outputs: &str, k: usize) -> String {
     let rises = Matrix::column(curve.probabilities.windows(2).map(|w| w[1] - w[0]).collect());
     let (starts, per_unit) = (graph.constant("starts", &[steps], &curve.outputs[..steps]), graph.constant("per_unit", &[steps], &per_unit));
     let from_start = graph.op("Sub", &[&output, &starts], vec![]);
-    let way = graph.op("Mul", &[&from_start, &per_unit], vec![]);
+    let position = graph.op("Mul", &[&from_start, &per_unit], vec![]);
     let (zero, one) = (graph.number(0.0), graph.number(1.0));
-    let way = graph.op("Clip", &[&way, &zero, &one], vec![]);
+    let position = graph.op("Clip", &[&position, &zero, &one], vec![]);
     let rises = graph.matrix("rises", &rises);
-    graph.op("Gemm", &[&way, &rises, &first], vec![])
+    graph.op("Gemm", &[&position, &rises, &first], vec![])
 }
 
 /// One step up at each mark that the output has reached.

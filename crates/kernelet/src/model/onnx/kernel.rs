@@ -1,7 +1,7 @@
 //! From rows to outputs in plain operators.
 //!
 //! |x - z|^2 = |x|^2 + |z|^2 - 2 x.z comes from one matrix product, after the mean of the vectors is taken off rows and vectors alike, so
-//! that few digits cancel. Where too many would (the exponential kernel has a corner at distance zero; narrow kernels in single
+//! that few digits cancel. Where too many would (the exponential kernel is not differentiable at zero distance; narrow kernels in single
 //! precision), the differences are squared and summed directly, one vector after the other in a `Scan`: slower, never wrong.
 use super::graph::{Dim, Graph, body, float, int, ints};
 use crate::{

@@ -39,7 +39,7 @@ use std::path::Path;
 use prost::Message;
 
 use super::{
-    target::{Precision, Tells, weights},
+    target::{Precision, Uncertainty, weights},
     write_atomically,
 };
 use crate::{Error, Result, machine::Machine};
@@ -126,9 +126,9 @@ pub fn save(machine: &Machine, options: &Options, path: impl AsRef<Path>) -> Res
 
 /// Fills the graph with plain operators; the number of kernel evaluations a row.
 fn operators(graph: &mut Graph, machine: &Machine) -> usize {
-    let (expansion, tells) = (&machine.expansion, Tells::of(machine));
+    let (expansion, uncertainty) = (&machine.expansion, Uncertainty::of(machine));
     let x = kernel::scaled(graph, "row", machine.scale.as_ref());
-    let weights = if matches!(tells, Tells::Deviations(_)) { None } else { weights(expansion) };
+    let weights = if matches!(uncertainty, Uncertainty::Deviations(_)) { None } else { weights(expansion) };
     let (outputs, values) = match weights {
         Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
         None if machine.n_vectors() == 0 => {
@@ -142,7 +142,7 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
         }
     };
     decide::add(graph, &machine.decision, &outputs, machine.n_outputs());
-    calibrate::add(graph, machine, &tells, &outputs, values.as_deref());
+    calibrate::add(graph, machine, &uncertainty, &outputs, values.as_deref());
     if values.is_some() { machine.n_vectors() } else { 0 }
 }
 
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_machine_is_refused() {
+    fn a_bad_machine_is_rejected() {
         let mut bad = machine(Kernel::gaussian(0.5));
         bad.offsets[1] = f64::NAN;
         assert!(to_bytes(&bad, &Options::default()).is_err());
