@@ -17,7 +17,7 @@ use crate::{
     error::require_positive,
     learn::{
         Fit,
-        direct::{Direct, Inner, Phase, Search, Solution, Squared, SquaredHinge},
+        direct::{Direct, Inner, Phase, Search, Solution, Squared, SquaredHinge, Transform},
     },
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
@@ -131,7 +131,7 @@ impl Direct for Lesson<'_> {
         vec![Phase { name: "steps", points: &self.rows, inner, single: self.lambda.is_none(), iterations: self.steps }]
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {
+    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<Machine> {
         let mut coefficients = expansion.coefficients.to_dense();
         let q = self.units.len().max(1);
         coefficients.values_mut().chunks_exact_mut(q).for_each(|row| row.iter_mut().zip(&self.units).for_each(|(b, u)| *b *= u));

@@ -321,6 +321,7 @@ impl Train {
                 InitName::Spread => Init::Spread,
                 InitName::RpCholesky => Init::RpCholesky,
             },
+            metric: usual.metric,
             growth: asked.growth.unwrap_or_default(),
             memory_bytes: asked.memory.map_or(usual.memory_bytes, |megabytes| megabytes.saturating_mul(1 << 20)),
             checkpoint: asked.checkpoint.clone(),

@@ -5,9 +5,12 @@
 //! so that with all training rows as vectors it is its full twin.
 //!
 //! Cost: that of the search, see [`super::Search`]; at the end the coordinates of all rows once, n m numbers.
+use std::borrow::Cow;
+
 use super::{
     init::Init,
     inner::Solution,
+    metric::Transform,
     ready::Ready,
     search::{Direct, Phase, Search},
 };
@@ -190,9 +193,13 @@ impl Direct for Prepared<'_> {
         vec![Phase { name: "steps", points: &self.rows.points, inner: self.ready.inner(), single: false, iterations }]
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {
-        let basis = Basis::of_vectors(&expansion.kernel, &self.rows.points, &expansion.vectors, vec![], JITTER)?;
-        let mut machine = fit(&basis, self.learner.task.learn_on(self.rows, &basis)?, self.rows)?.machine;
+    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<Machine> {
+        let rows = match transform.rows(&self.rows.points, vec![]) {
+            Cow::Borrowed(_) => Cow::Borrowed(self.rows),
+            Cow::Owned(points) => Cow::Owned(Dataset { points, ..self.rows.clone() }),
+        };
+        let basis = Basis::of_vectors(&expansion.kernel, &rows.points, &expansion.vectors, vec![], JITTER)?;
+        let mut machine = fit(&basis, self.learner.task.learn_on(&rows, &basis)?, &rows)?.machine;
         let objective = Some(solution.value).filter(|value| value.is_finite());
         machine.metadata = Metadata { n_rows: Some(self.all), objective, ..machine.metadata };
         Ok(machine)

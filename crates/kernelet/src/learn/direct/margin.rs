@@ -12,6 +12,7 @@ use super::{
     hinge::Hinge,
     init::Init,
     inner::Solution,
+    metric::{Learned, Transform},
     own,
     search::{Direct, Phase, Search},
     squared_hinge::SquaredHinge,
@@ -145,6 +146,13 @@ impl Margin {
             Sharing::Own => (0..outputs).map(|k| vectors * (k + 1) / outputs - vectors * k / outputs).collect(),
             Sharing::Parts(parts) => parts.clone(),
         };
+        if self.search.metric.learned != Learned::Nothing {
+            return Err(Error::Unsupported {
+                method: "a learned metric",
+                with: "vectors of their own for each class".into(),
+                instead: "let all classes share their vectors".into(),
+            });
+        }
         if parts.len() != outputs || parts.contains(&0) {
             return Err(Error::parameter("vectors", vectors, format!("at least {outputs}, one for each class")));
         }
@@ -224,7 +232,7 @@ impl Direct for Rows<'_> {
         phases
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine> {
+    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<Machine> {
         Ok(self.machine_of(expansion, solution.offsets.clone(), solution.value))
     }
 }

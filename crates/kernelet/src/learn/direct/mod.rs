@@ -13,10 +13,12 @@ mod init;
 mod inner;
 mod learner;
 mod margin;
+mod metric;
 mod newton;
 mod objective;
 mod own;
 mod ready;
+mod rows;
 mod search;
 mod soft_losses;
 mod squared;
@@ -26,10 +28,12 @@ mod variance;
 pub use init::Init;
 pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};
+pub use metric::{Learned, Metric};
 pub use search::{Growth, Search};
 pub(crate) use {
     coordinates::Coordinates,
     inner::{Inner, Solution},
+    metric::Transform,
     newton::Smooth,
     search::{Direct, Phase},
     soft_losses::{Logistic as LogisticLoss, Softmax},

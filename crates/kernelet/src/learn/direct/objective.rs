@@ -10,29 +10,22 @@
 //! A search may begin in single precision ([`Objective::single`]): kernel values, which the triangular solve makes less exact by up to |L^-1|, and the
 //! products of the gradient within a block of rows are rounded to it; coordinates, the inner problem and sums over blocks are not. What that
 //! does to coordinates is measured on a few rows at every Z, and where it is too much double precision goes on.
-use rayon::prelude::*;
+use std::borrow::Cow;
 
 use super::{
-    coordinates::{Coordinates, Work},
+    coordinates::Coordinates,
     inner::{Inner, Solution},
+    metric::{Metric, Transform},
+    rows::Rows,
 };
 use crate::{
-    Result,
-    basis::{
-        Frame, JITTER,
-        field::{Field, GradientSums, Workspace, add_gradient},
-    },
+    Error, Result,
+    basis::{Frame, JITTER},
     data::Points,
-    kernel::{Kernel, block::Scratch},
-    linalg::{Matrix, product_transposed},
+    kernel::Kernel,
+    linalg::Matrix,
     watch::Watch,
 };
-
-/// Parts into which the rows with a derivative are cut, whatever the number of threads.
-const PARTS: usize = 16;
-
-/// Rows of a part that are worked on at a time.
-const ROWS: usize = 256;
 
 /// Rows whose coordinates are computed in both precisions, and the relative difference that is accepted.
 const SAMPLED: usize = 64;
@@ -41,10 +34,33 @@ const ROUGHEST: f64 = 1e-5;
 /// The fraction of the mean that is added to the preconditioner of every vector.
 const FLOOR: f64 = 0.3;
 
-/// The objective of an estimator on its rows, as a function of the vectors.
+/// The variables of a search: vectors in the units of the rows, and the numbers of the metric.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub(crate) struct Variables {
+    pub z: Matrix,
+    pub metric: Vec<f64>,
+}
+
+impl Variables {
+    /// All numbers, those of the vectors first.
+    pub fn into_values(self) -> Vec<f64> {
+        let mut values = self.z.into_values();
+        values.extend(self.metric);
+        values
+    }
+
+    /// The variables with these numbers, for `m` vectors of `dim` features.
+    pub fn of_values(values: &[f64], m: usize, dim: usize) -> Self {
+        let (z, metric) = values.split_at(m * dim);
+        Variables { z: Matrix::new(z.to_vec(), m, dim).unwrap_or_default(), metric: metric.to_vec() }
+    }
+}
+
+/// The objective of an estimator on its rows, as a function of the vectors and of the kernel's metric.
 pub(crate) struct Objective<'a> {
     pub kernel: &'a Kernel,
     pub points: &'a Points,
+    pub metric: &'a Metric,
     pub inner: Box<dyn Inner + 'a>,
     /// Bytes that may be used to hold coordinates.
     pub memory: usize,
@@ -52,145 +68,93 @@ pub(crate) struct Objective<'a> {
     pub single: bool,
     /// The buffer of the last coordinates.
     pub buffer: Vec<f64>,
+    /// The buffer of the last transformed rows.
+    pub transformed: Vec<f64>,
     pub watch: &'a Watch<'a>,
 }
 
+/// The optimum at given vectors and metric.
+pub(crate) struct Solved {
+    pub transform: Transform,
+    pub frame: Frame,
+    pub solution: Solution,
+    /// W with the penalty of the metric.
+    pub value: f64,
+}
+
 impl Objective<'_> {
-    /// W and its gradient in Z. Not finite where Z is not, or its kernel matrix cannot be factored: a line search then takes a shorter step.
+    /// W and its gradient in all variables. Not finite where they are not, or the kernel matrix of Z cannot be factored: a line search then
+    /// takes a shorter step.
     #[cfg(test)]
-    pub fn evaluate(&mut self, z: &Matrix, gradient: &mut [f64]) -> f64 {
-        self.evaluate_preconditioned(z, gradient, &mut vec![])
+    pub fn evaluate(&mut self, at: &Variables, gradient: &mut [f64]) -> f64 {
+        self.evaluate_preconditioned(at, gradient, &mut vec![])
     }
 
-    /// The same with a diagonal preconditioner for the numbers of Z, see [`preconditioner`].
-    pub fn evaluate_preconditioned(&mut self, z: &Matrix, gradient: &mut [f64], diagonal: &mut Vec<f64>) -> f64 {
+    /// The same with a diagonal preconditioner for all variables, see [`preconditioner`].
+    pub fn evaluate_preconditioned(&mut self, at: &Variables, gradient: &mut [f64], diagonal: &mut Vec<f64>) -> f64 {
         gradient.fill(0.0);
-        let finite = z.values().iter().all(|v| v.is_finite());
-        let Some(frame) = finite.then(|| self.frame(z)).and_then(Result::ok) else { return f64::NAN };
-        self.single = self.single && rounding(&frame, self.points) <= ROUGHEST;
-        let coordinates = self.coordinates(&frame, self.single);
+        let finite = at.z.values().iter().all(|v| v.is_finite());
+        let Some(transform) = finite.then(|| self.metric.transform(&at.metric, at.z.cols())).flatten() else { return f64::NAN };
+        let hats = transform.vectors(&at.z);
+        let Ok(frame) = self.frame(&hats) else { return f64::NAN };
+        let points = transform.rows(self.points, std::mem::take(&mut self.transformed));
+        self.single = self.single && rounding(&frame, &points) <= ROUGHEST;
+        let coordinates = self.coordinates(&frame, &points, self.single);
         let solution = self.inner.solve(&coordinates, self.watch);
-        self.add_gradient(z, &coordinates, &frame, &solution, gradient);
-        *diagonal = preconditioner(&frame.coefficients(&solution.weights), &solution.norms, z.cols());
+        let coefficients = frame.coefficients(&solution.weights);
+        let rows = Rows { objective: self, transform: &transform, points: &points, hats: &hats, frame: &frame, coordinates: &coordinates };
+        rows.add_gradient(at, &solution, &coefficients, gradient);
+        *diagonal = preconditioner(&coefficients, &solution.norms);
+        if !diagonal.is_empty() {
+            *diagonal = transform.preconditioner(self.metric, &at.z, diagonal);
+        }
         self.buffer = coordinates.into_buffer();
-        solution.value
+        if let Cow::Owned(Points::F64(points)) = points {
+            self.transformed = points.into_values();
+        }
+        solution.value + self.penalty(at, &mut gradient[at.z.values().len()..])
     }
 
-    /// The frame of Z and the optimum there, in double precision.
-    pub fn solve(&mut self, z: &Matrix) -> Result<(Frame, Solution)> {
-        let frame = self.frame(z)?;
-        let coordinates = self.coordinates(&frame, false);
-        let solution = self.inner.solve(&coordinates, self.watch);
-        self.buffer = coordinates.into_buffer();
-        Ok((frame, solution))
+    /// The penalty of the metric; adds its gradient.
+    fn penalty(&self, at: &Variables, gradient: &mut [f64]) -> f64 {
+        self.metric.origin(at.z.cols()).map_or(f64::NAN, |origin| self.metric.penalty(&at.metric, &origin, gradient))
     }
 
-    fn coordinates<'b>(&mut self, frame: &'b Frame, single: bool) -> Coordinates<'b>
-    where
-        Self: 'b,
-    {
-        self.watch.evaluated((self.points.len() * frame.len()) as u64);
-        Coordinates::within(frame, self.points, self.memory, single, std::mem::take(&mut self.buffer))
+    /// The optimum at these variables, in double precision.
+    pub fn solve(&mut self, at: &Variables) -> Result<Solved> {
+        let Some(transform) = self.metric.transform(&at.metric, at.z.cols()) else {
+            return Err(Error::data("the learned metric is out of range"));
+        };
+        let frame = self.frame(&transform.vectors(&at.z))?;
+        let points = transform.rows(self.points, std::mem::take(&mut self.transformed));
+        let coordinates = self.coordinates(&frame, &points, false);
+        let solution = self.inner.solve(&coordinates, self.watch);
+        self.buffer = coordinates.into_buffer();
+        let value = solution.value + self.penalty(at, &mut vec![0.0; at.metric.len()]);
+        Ok(Solved { transform, frame, solution, value })
+    }
+
+    fn coordinates<'b>(&mut self, frame: &'b Frame, points: &'b Points, single: bool) -> Coordinates<'b> {
+        self.watch.evaluated((points.len() * frame.len()) as u64);
+        Coordinates::within(frame, points, self.memory, single, std::mem::take(&mut self.buffer))
     }
 
     fn frame(&self, z: &Matrix) -> Result<Frame> {
         Frame::fixed(self.kernel, &z.clone().into(), JITTER)
     }
-
-    /// The derivatives of K^zx and of K^z, with the coefficients [Wu2006 (45)] and what the rows contribute held fixed [Wu2006 (46)].
-    fn add_gradient(&self, z: &Matrix, coordinates: &Coordinates, frame: &Frame, solution: &Solution, gradient: &mut [f64]) {
-        let (m, q) = (z.rows(), solution.negative_gradient.cols());
-        let coefficients = frame.coefficients(&solution.weights);
-        let sums = self.sums_of_rows(coordinates, frame, solution, &coefficients);
-        let mut own = Workspace::default();
-        let vectors = Field::new(self.kernel, z.clone());
-        vectors.values_times(&z.clone().into(), &Matrix::zeros(m, 0), &mut own);
-        let weighted = Matrix::from_fn(m, q, |j, k| solution.norms[k] * coefficients.at(j, k));
-        add_gradient(self.kernel, z.values(), &sums, -1.0, gradient);
-        add_gradient(self.kernel, z.values(), &vectors.gradient_sums(&weighted, &coefficients, &mut own), 1.0, gradient);
-    }
-
-    fn sums_of_rows(&self, coordinates: &Coordinates, frame: &Frame, solution: &Solution, coefficients: &Matrix) -> GradientSums {
-        let (m, dim) = (frame.len(), self.points.dim());
-        let negative_gradient = &solution.negative_gradient;
-        let active: Vec<usize> = (0..negative_gradient.rows()).filter(|&i| negative_gradient.row(i).iter().any(|s| *s != 0.0)).collect();
-        let part = |p: usize| {
-            let size = active.len().div_ceil(PARTS);
-            let used = &active[(p * size).min(active.len())..((p + 1) * size).min(active.len())];
-            let (mut sums, mut buffers) = (GradientSums::nothing(m, dim), Buffers::default());
-            for rows in used.chunks(ROWS) {
-                buffers.weights.resize(rows.len() * m, 0.0);
-                product_transposed(
-                    negative_gradient.select(rows).values(),
-                    coefficients.values(),
-                    coefficients.cols(),
-                    &mut buffers.weights,
-                );
-                if self.single && self.slopes_of_held(frame, coordinates, rows, &mut buffers) {
-                    buffers.weights.iter_mut().zip(&buffers.slopes).for_each(|(w, s)| *w *= s);
-                    copy_rows(self.points, rows, &mut buffers.single);
-                    sums.add_rows_single(&buffers.weights, &buffers.single, &mut buffers.summed);
-                    continue;
-                }
-                let x = self.slopes(frame, coordinates, rows, rows_of(self.points, rows), &mut buffers);
-                buffers.weights.iter_mut().zip(&buffers.slopes).for_each(|(w, s)| *w *= s);
-                sums.add_rows(&buffers.weights, x.values());
-            }
-            sums
-        };
-        let parts: Vec<GradientSums> = (0..PARTS).into_par_iter().map(part).collect();
-        let mut sums = GradientSums::nothing(m, dim);
-        parts.iter().for_each(|part| sums.add(part));
-        sums
-    }
-
-    /// k' between rows and vectors, into the buffers, where that is faster: for the Gaussian `k_z(x) = L c(x)` times -gamma. False where not.
-    fn slopes_of_held(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], buffers: &mut Buffers) -> bool {
-        let m = frame.len();
-        let (Kernel::Gaussian(gaussian), Some(_), true) = (self.kernel, coordinates.held(), m < 2 * self.points.dim()) else {
-            return false;
-        };
-        buffers.slopes.resize(rows.len() * m, 0.0);
-        buffers.held.resize(rows.len() * m, 0.0);
-        let held = &mut buffers.held;
-        coordinates.chosen(rows, &mut buffers.work, |place, v| held[place * m..(place + 1) * m].copy_from_slice(v));
-        product_transposed(held, frame.lower().matrix().values(), m, &mut buffers.slopes);
-        buffers.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
-        true
-    }
-
-    /// k' between rows and vectors, into the buffers.
-    fn slopes(&self, frame: &Frame, coordinates: &Coordinates, rows: &[usize], x: Matrix, buffers: &mut Buffers) -> Matrix {
-        if self.slopes_of_held(frame, coordinates, rows, buffers) {
-            return x;
-        }
-        buffers.slopes.resize(rows.len() * frame.len(), 0.0);
-        let points: Points = x.into();
-        match self.kernel {
-            Kernel::Gaussian(gaussian) => {
-                frame.columns().fill(&points, 0..rows.len(), &mut buffers.slopes, &mut buffers.scratch);
-                buffers.slopes.iter_mut().for_each(|s| *s *= -gaussian.gamma);
-            }
-            _ => frame.columns().fill_slopes(&points, 0..rows.len(), &mut buffers.slopes, &mut buffers.scratch),
-        }
-        match points {
-            Points::F64(x) => x,
-            other => other.to_dense(),
-        }
-    }
 }
 
-/// The diagonal preconditioner, once for each of the `dim` numbers of a vector: outputs move by its coefficients times its own movement, so the second derivatives of
+/// The diagonal preconditioner of each vector: outputs move by its coefficients times its own movement, so the second derivatives of
 /// W go with their squares, with the squared norms' weights where outputs differ in them. Vectors with small coefficients are given a fraction of
 /// the mean, or a step would send them away. Empty where all are alike.
-fn preconditioner(coefficients: &Matrix, norms: &[f64], dim: usize) -> Vec<f64> {
+fn preconditioner(coefficients: &Matrix, norms: &[f64]) -> Vec<f64> {
     let of = |row: &[f64]| row.iter().zip(norms).map(|(b, norm)| norm.abs() * b * b).sum::<f64>();
     let each: Vec<f64> = coefficients.iter().map(of).collect();
     let least = FLOOR * each.iter().sum::<f64>() / each.len().max(1) as f64;
     if !least.is_normal() {
         return vec![];
     }
-    each.iter().flat_map(|s| std::iter::repeat_n(s + least, dim)).collect()
+    each.iter().map(|s| s + least).collect()
 }
 
 /// How much single precision moves the coordinates of a few rows, as a fraction of their size.
@@ -202,40 +166,21 @@ fn rounding(frame: &Frame, points: &Points) -> f64 {
     (square(&mut rough.iter().zip(&exact).map(|(r, e)| r - e)) / square(&mut exact.iter().copied())).sqrt()
 }
 
-/// Buffers that are reused from block to block.
-#[derive(Default)]
-struct Buffers {
-    weights: Vec<f64>,
-    slopes: Vec<f64>,
-    held: Vec<f64>,
-    /// Rows, and their sums, in single precision.
-    single: Vec<f32>,
-    summed: [Vec<f32>; 2],
-    scratch: Scratch,
-    work: Work,
-}
-
-fn copy_rows(points: &Points, rows: &[usize], out: &mut Vec<f32>) {
-    let dim = points.dim();
-    out.resize(rows.len() * dim, 0.0);
-    rows.iter().zip(out.chunks_exact_mut(dim.max(1))).for_each(|(&i, out)| points.copy_rows(i..i + 1, dim, out));
-}
-
-fn rows_of(points: &Points, rows: &[usize]) -> Matrix {
-    let mut x = Matrix::zeros(rows.len(), points.dim());
-    rows.iter().enumerate().for_each(|(k, &i)| points.copy_rows(i..i + 1, points.dim(), x.row_mut(k)));
-    x
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{super::hinge::Hinge, super::squared_hinge::SquaredHinge, *};
+    use super::{super::hinge::Hinge, super::metric::Learned, super::squared_hinge::SquaredHinge, *};
     use crate::{
         data::{banana, waveform3},
         draw::Draw,
         learn::{Learner, Svc},
         linalg::dot,
     };
+
+    static FIXED: Metric = Metric { learned: Learned::Nothing, penalty: 0.0, origin: vec![], start: vec![], centred: false };
+
+    fn at(z: &Matrix) -> Variables {
+        Variables { z: z.clone(), metric: vec![] }
+    }
 
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum Loss {
@@ -255,7 +200,7 @@ mod tests {
             Loss::Hinge => Box::new(Hinge::new(signs, costs)),
             Loss::SquaredHinge => Box::new(SquaredHinge::new(signs, costs)),
         };
-        Objective { kernel, points, inner, memory: usize::MAX, single: false, buffer: vec![], watch }
+        Objective { kernel, points, metric: &FIXED, inner, memory: usize::MAX, single: false, buffer: vec![], transformed: vec![], watch }
     }
 
     fn signs(codes: &[u32], classes: usize) -> Matrix {
@@ -274,21 +219,21 @@ mod tests {
         let rows = data.points.to_dense();
         let z = Matrix::from_fn(6, data.dim(), |j, c| rows.at(7 * j, c) + 0.05 * draw.normal());
         let mut gradient = Matrix::zeros(6, data.dim());
-        whole.evaluate(&z, gradient.values_mut());
+        whole.evaluate(&at(&z), gradient.values_mut());
         let size = gradient.values().iter().fold(0.0, |a: f64, g| a.max(g.abs()));
-        for at in 0..6 * data.dim().min(4) {
+        for place in 0..6 * data.dim().min(4) {
             let h = 1e-5;
             let value = |step: f64| {
                 let mut moved = z.clone();
-                moved.values_mut()[at] += step;
-                objective(kernel, &data.points, &signs, &costs, loss, &watch).evaluate(&moved, &mut vec![0.0; 6 * data.dim()])
+                moved.values_mut()[place] += step;
+                objective(kernel, &data.points, &signs, &costs, loss, &watch).evaluate(&at(&moved), &mut vec![0.0; 6 * data.dim()])
             };
             let want = (value(h) - value(-h)) / (2.0 * h);
             assert!(
-                (gradient.values()[at] - want).abs() < tolerance * size,
-                "{} {loss:?} {at}: {} {want}",
+                (gradient.values()[place] - want).abs() < tolerance * size,
+                "{} {loss:?} {place}: {} {want}",
                 kernel.name(),
-                gradient.values()[at]
+                gradient.values()[place]
             );
         }
     }
@@ -307,12 +252,12 @@ mod tests {
     #[test]
     fn the_preconditioner_goes_with_the_squares_of_coefficients_and_is_left_out_where_there_are_none() {
         let coefficients = Matrix::new(vec![1.0, 0.0, 0.0, 0.0, 3.0, -1.0], 3, 2).unwrap();
-        let diagonal = preconditioner(&coefficients, &[2.0, 4.0], 2);
+        let diagonal = preconditioner(&coefficients, &[2.0, 4.0]);
         let least = FLOOR * 8.0; // The mean of 2, 0 and 22 is 8.
-        let want = [2.0 + least, 2.0 + least, least, least, 22.0 + least, 22.0 + least];
+        let want = [2.0 + least, least, 22.0 + least];
         assert!(diagonal.iter().zip(want).all(|(s, w)| (s - w).abs() < 1e-12), "{diagonal:?}");
-        assert!(preconditioner(&Matrix::zeros(3, 2), &[1.0, 1.0], 2).is_empty());
-        assert!(preconditioner(&coefficients, &[f64::NAN, 1.0], 2).is_empty());
+        assert!(preconditioner(&Matrix::zeros(3, 2), &[1.0, 1.0]).is_empty());
+        assert!(preconditioner(&coefficients, &[f64::NAN, 1.0]).is_empty());
     }
 
     #[test]
@@ -323,7 +268,7 @@ mod tests {
         let signs = signs(&data.classes().unwrap().codes, 2);
         let (costs, watch) = (vec![2.0; data.len()], Watch::none());
         let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
-        let (_, inner) = whole.solve(&fit.machine.expansion.vectors.to_dense()).unwrap();
+        let inner = whole.solve(&at(&fit.machine.expansion.vectors.to_dense())).unwrap().solution;
         assert!((inner.value - fit.report.objective).abs() < 1e-6 * inner.value, "{} {}", inner.value, fit.report.objective);
     }
 
@@ -341,8 +286,8 @@ mod tests {
         let z = Matrix::from_fn(4, 2, |j, c| data.points.to_dense().at(7 * j, c) + 0.1);
         let mut gradient = Matrix::zeros(4, 2);
         let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::Hinge, &watch);
-        let value = whole.evaluate(&z, gradient.values_mut());
-        let (frame, solution) = whole.solve(&z).unwrap();
+        let value = whole.evaluate(&at(&z), gradient.values_mut());
+        let Solved { frame, solution, .. } = whole.solve(&at(&z)).unwrap();
         // Multipliers times signs; the multipliers alone add up to the linear part of the dual.
         let s = solution.negative_gradient.col(0);
         let linear: f64 = s.iter().map(|s| s.abs()).sum();
@@ -377,7 +322,7 @@ mod tests {
                 let run = |memory| {
                     let mut gradient = vec![0.0; z.values().len()];
                     let whole = objective(&kernel, &data.points, &signs, &costs, loss, &watch);
-                    (Objective { memory, ..whole }.evaluate(&z, &mut gradient), gradient)
+                    (Objective { memory, ..whole }.evaluate(&at(&z), &mut gradient), gradient)
                 };
                 let ((held, a), (not, b)) = (run(usize::MAX), run(0));
                 assert!((held - not).abs() < 1e-11 * held, "{loss:?} {held} {not}");
@@ -400,7 +345,7 @@ mod tests {
                 let watch = Watch::none();
                 let mut gradient = Matrix::zeros(20, 21);
                 let value =
-                    objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch).evaluate(&z, gradient.values_mut());
+                    objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch).evaluate(&at(&z), gradient.values_mut());
                 (value, gradient)
             })
         };
@@ -409,7 +354,7 @@ mod tests {
         let mut bad = z.clone();
         bad.row_mut(0)[0] = f64::NAN;
         let mut whole = objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch);
-        assert!(whole.evaluate(&bad, &mut [0.0; 420]).is_nan());
+        assert!(whole.evaluate(&at(&bad), &mut [0.0; 420]).is_nan());
     }
 
     #[test]
@@ -422,7 +367,7 @@ mod tests {
         let run = |z: &Matrix, single: bool| {
             let mut gradient = vec![0.0; z.values().len()];
             let mut whole = Objective { single, ..objective(&kernel, &data.points, &signs, &costs, Loss::SquaredHinge, &watch) };
-            (whole.evaluate(z, &mut gradient), gradient, whole.single)
+            (whole.evaluate(&at(z), &mut gradient), gradient, whole.single)
         };
         let ((exact, a, _), (rough, b, still)) = (run(&z, false), run(&z, true));
         let size = a.iter().fold(0.0, |size: f64, g| size.max(g.abs()));

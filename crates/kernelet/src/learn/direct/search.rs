@@ -9,11 +9,12 @@ use super::{
     grow,
     init::Init,
     inner::{Inner, Solution},
-    objective::Objective,
+    metric::{Learned, Metric, Transform},
+    objective::{Objective, Solved, Variables},
 };
 use crate::{
     Error, Named, Result,
-    basis::{Frame, check_definite, field::check_dense},
+    basis::{check_definite, field::check_dense},
     data::Points,
     kernel::Kernel,
     learn::{Fit, Report},
@@ -29,6 +30,8 @@ pub struct Search {
     pub n_vectors: usize,
     /// Where they start.
     pub init: Init,
+    /// What of the kernel's metric is learned with them.
+    pub metric: Metric,
     /// Starts, of which the best W is kept.
     pub starts: usize,
     /// Whether all vectors move together from the beginning.
@@ -48,6 +51,7 @@ impl Default for Search {
         Search {
             n_vectors: 100,
             init: Init::KMeans,
+            metric: Metric::default(),
             starts: 1,
             growth: Growth::None,
             iterations: 200,
@@ -107,8 +111,8 @@ impl Growth {
 pub(crate) trait Direct {
     /// The phases of the descent; the value of the last is what is minimised.
     fn phases(&self) -> Vec<Phase<'_>>;
-    /// The machine of vectors with these coefficients.
-    fn machine(&self, expansion: Expansion, solution: &Solution) -> Result<Machine>;
+    /// The machine of vectors with these coefficients, for rows that were transformed.
+    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<Machine>;
 }
 
 /// A part of the descent.
@@ -124,7 +128,7 @@ pub(crate) struct Phase<'a> {
 
 /// Where a descent has come to.
 struct Place {
-    z: Matrix,
+    at: Variables,
     iterations: usize,
     ended: Ended,
 }
@@ -132,9 +136,8 @@ struct Place {
 /// A machine of the size path, and the vectors it has.
 struct Level {
     fit: Fit,
-    z: Matrix,
-    frame: Frame,
-    solution: Solution,
+    at: Variables,
+    solved: Solved,
 }
 
 impl Search {
@@ -153,6 +156,13 @@ impl Search {
             if value == 0 {
                 return Err(Error::parameter(name, 0, "at least 1"));
             }
+        }
+        if self.checkpoint.is_some() && self.metric.learned != Learned::Nothing {
+            return Err(Error::Unsupported {
+                method: "checkpoint",
+                with: "a learned metric".into(),
+                instead: "leave the checkpoint out".into(),
+            });
         }
         if self.checkpoint.is_some() && (self.starts > 1 || self.growth != Growth::None) {
             return Err(Error::Unsupported {
@@ -193,15 +203,15 @@ impl Search {
         let mut before: Option<Level> = None;
         let sizes = self.growth.sizes(self.n_vectors);
         for (step, &size) in sizes.iter().enumerate() {
-            let (z, done) = match &before {
+            let (at, done) = match &before {
                 None => self.begin(kernel, points, size, seed, watch)?,
                 Some(level) => match grown(level, points, size, seed) {
-                    Some(z) => (z, 0),
+                    Some(at) => (at, 0),
                     None => break,
                 },
             };
             let share = if step + 1 == sizes.len() { 1 } else { STEPS_ON_THE_WAY };
-            let level = self.level(kernel, direct, (z, done), share, watch)?;
+            let level = self.level(kernel, direct, (at, done), share, watch)?;
             fits.push(level.fit.clone());
             before = Some(level);
             if watch.cancelled() {
@@ -211,17 +221,18 @@ impl Search {
         Ok(fits)
     }
 
-    /// The vectors to begin with, and the steps that were made with them before.
-    fn begin(&self, kernel: &Kernel, points: &Points, size: usize, seed: u64, watch: &Watch) -> Result<(Matrix, usize)> {
+    /// The variables to begin with, and the steps that were made with them before.
+    fn begin(&self, kernel: &Kernel, points: &Points, size: usize, seed: u64, watch: &Watch) -> Result<(Variables, usize)> {
+        let metric = self.metric.first(points.dim())?;
         match self.checkpoint.as_deref().map(|file| Checkpoint::read(file, kernel, size, points.dim())).transpose()?.flatten() {
-            Some(checkpoint) => Ok((checkpoint.vectors, checkpoint.iterations)),
-            None => Ok((self.init.first(kernel, points, size, seed, watch)?, 0)),
+            Some(checkpoint) => Ok((Variables { z: checkpoint.vectors, metric }, checkpoint.iterations)),
+            None => Ok((Variables { z: self.init.first(kernel, points, size, seed, watch)?, metric }, 0)),
         }
     }
 
-    fn level(&self, kernel: &Kernel, direct: &dyn Direct, from: (Matrix, usize), share: usize, watch: &Watch) -> Result<Level> {
+    fn level(&self, kernel: &Kernel, direct: &dyn Direct, from: (Variables, usize), share: usize, watch: &Watch) -> Result<Level> {
         let (before, earlier) = (watch.evaluations(), from.1);
-        let mut place = Place { z: from.0, iterations: 0, ended: Ended::Value };
+        let mut place = Place { at: from.0, iterations: 0, ended: Ended::Value };
         let (mut skipped, mut all) = (earlier, 0);
         let mut last = None;
         for Phase { name, points, inner, single, iterations } in direct.phases() {
@@ -230,13 +241,14 @@ impl Search {
             skipped -= done;
             all += steps;
             let single = single && points.dim() >= WIDE;
-            let mut objective = Objective { kernel, points, inner, memory: self.memory_bytes, single, buffer: vec![], watch };
+            let (metric, memory, buffer, transformed) = (&self.metric, self.memory_bytes, vec![], vec![]);
+            let mut objective = Objective { kernel, points, metric, inner, memory, single, buffer, transformed, watch };
             place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
             last = Some(objective);
         }
         let Some(mut objective) = last else { return Err(Error::data("there is nothing to minimise")) };
-        let (frame, solution) = objective.solve(&place.z)?;
-        let machine = direct.machine(expansion(&place.z, &frame, &solution), &solution)?;
+        let solved = objective.solve(&place.at)?;
+        let machine = machine(direct, &place.at, &solved)?;
         machine.check()?;
         if let Some(file) = &self.checkpoint {
             // Where nothing is left to do, a further run has nothing to go on with.
@@ -244,13 +256,13 @@ impl Search {
             Checkpoint::keep(file, Ok(machine.clone()), made, watch);
         }
         let report = Report {
-            objective: solution.value,
+            objective: solved.value,
             dual_objective: None,
             iterations: (earlier + place.iterations) as u64,
             status: status(place.ended),
             evaluations: watch.evaluations() - before,
         };
-        Ok(Level { fit: Fit { machine, report }, z: place.z, frame, solution })
+        Ok(Level { fit: Fit { machine, report }, at: place.at, solved })
     }
 
     /// Descends in single precision as far as the objective has it, and goes on in double precision.
@@ -266,21 +278,21 @@ impl Search {
     }
 
     fn descend_once(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
-        let (m, dim, (name, steps), watch) = (from.z.rows(), from.z.cols(), phase, objective.watch);
-        let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.z), ..Lbfgs::default() };
-        let as_vectors = |point: &[f64]| Matrix::new(point.to_vec(), m, dim).unwrap_or_default();
+        let (m, dim, (name, steps), watch) = (from.at.z.rows(), from.at.z.cols(), phase, objective.watch);
+        let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.at.z), ..Lbfgs::default() };
+        let variables = |point: &[f64]| Variables::of_values(point, m, dim);
         let mut saved = Instant::now();
         let objective = std::cell::RefCell::new(objective);
         let minimum = lbfgs.minimise_preconditioned(
-            from.z.into_values(),
-            |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&as_vectors(point), gradient, preconditioner),
+            from.at.into_values(),
+            |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&variables(point), gradient, preconditioner),
             |iteration, value, point| {
                 watch.report(name, iteration as u64, Some(steps as u64), Some(value));
                 if let Some(file) = self.checkpoint.as_deref().filter(|_| Checkpoint::due(saved, watch)) {
-                    let z = as_vectors(point);
+                    let at = variables(point);
                     let made = earlier + from.iterations + iteration;
-                    let solved = objective.borrow_mut().solve(&z);
-                    let machine = solved.and_then(|(frame, solution)| direct.machine(expansion(&z, &frame, &solution), &solution));
+                    let solved = objective.borrow_mut().solve(&at);
+                    let machine = solved.and_then(|solved| machine(direct, &at, &solved));
                     Checkpoint::keep(file, machine, made, watch);
                     saved = Instant::now();
                 }
@@ -290,22 +302,30 @@ impl Search {
                 !watch.cancelled()
             },
         );
-        Place { z: as_vectors(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
+        Place { at: variables(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
     }
 }
 
-/// The vectors of a level and new ones up to `size`; none where no row is of use.
-fn grown(level: &Level, points: &Points, size: usize, seed: u64) -> Option<Matrix> {
-    let rows = grow::more(&level.frame, points, &level.solution, size.saturating_sub(level.z.rows()), seed);
+/// The variables of a level with new vectors up to `size`; none where no row is of use.
+fn grown(level: &Level, points: &Points, size: usize, seed: u64) -> Option<Variables> {
+    let (z, Solved { transform, frame, solution, .. }) = (&level.at.z, &level.solved);
+    let transformed = transform.rows(points, vec![]);
+    let rows = grow::more(frame, &transformed, solution, size.saturating_sub(z.rows()), seed);
     let more = points.select(&rows).to_dense();
-    let mut values = level.z.values().to_vec();
+    let mut values = z.values().to_vec();
     values.extend_from_slice(more.values());
-    (!rows.is_empty()).then(|| Matrix::new(values, level.z.rows() + rows.len(), level.z.cols())).flatten()
+    let z = (!rows.is_empty()).then(|| Matrix::new(values, z.rows() + rows.len(), z.cols())).flatten()?;
+    Some(Variables { z, metric: level.at.metric.clone() })
 }
 
-fn expansion(z: &Matrix, frame: &Frame, solution: &Solution) -> Expansion {
+/// The machine of the optimum at these variables.
+fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<Machine> {
+    let Solved { transform, frame, solution, .. } = solved;
     let coefficients = Coefficients::Dense(frame.coefficients(&solution.weights));
-    Expansion { kernel: frame.kernel().clone(), vectors: z.clone().into(), coefficients }
+    let vectors = transform.vectors(&at.z).into_owned().into();
+    let expansion = Expansion { kernel: frame.kernel().clone(), vectors, coefficients };
+    let machine = direct.machine(expansion, solution, transform)?;
+    Ok(Machine { scale: transform.scale().or_else(|| machine.scale.clone()), ..machine })
 }
 
 /// How far the vectors lie from their mean, all together; 1 where they coincide.
