@@ -66,7 +66,13 @@ impl Scaled {
         let Some(scale) = self.how.scale_for(data)? else { return learn(data) };
         let scaled = Dataset { points: scale.apply(&data.points)?, ..data.clone() };
         let mut fits = learn(&scaled)?;
-        fits.iter_mut().for_each(|fit| fit.machine.scale = Some(scale.clone()));
+        for fit in &mut fits {
+            // A learned metric comes after the scaling.
+            fit.machine.scale = Some(match &fit.machine.scale {
+                None => scale.clone(),
+                Some(learned) => Scale { factor: scale.factor.iter().zip(&learned.factor).map(|(a, b)| a * b).collect(), ..scale.clone() },
+            });
+        }
         Ok(fits)
     }
 

@@ -42,6 +42,9 @@ pub struct Metadata {
     /// The basis in which it was trained.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<BasisMetadata>,
+    /// How the metric of the kernel was learned, where it was to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<MetricMetadata>,
     /// The request that it came from, by the names of its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,
@@ -122,6 +125,28 @@ pub struct SizeLoss {
     pub loss: f64,
 }
 
+/// How the metric of a kernel was learned.
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MetricMetadata {
+    /// What was to be learned: width, scales or map.
+    pub learned: String,
+    /// False where validation rows did not prefer it to one width, which was then used.
+    pub used: bool,
+    /// The weight of the penalty.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub penalty: Option<f64>,
+    /// The mean validation loss with one width.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub one_width_loss: Option<f64>,
+    /// Penalties that were tried, and their mean validation losses.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<(f64, f64)>,
+    /// The factor of each feature after the scaling of the request; of a map the length of its column.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub feature_scales: Vec<f64>,
+}
+
 /// How much of the training rows' variance in feature space each feature has.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct FeatureMetadata {
@@ -153,10 +178,15 @@ impl Metadata {
         let errors =
             self.basis.iter().flat_map(|basis| [basis.largest_error, basis.mean_error]).map(|error| ("an error of the basis", Some(error)));
         let losses = self.basis.iter().flat_map(|basis| &basis.sizes).map(|size| ("a loss", Some(size.loss)));
+        let metric = self.metric.iter().flat_map(|metric| {
+            let tried = metric.tried.iter().flat_map(|(penalty, loss)| [*penalty, *loss]);
+            metric.feature_scales.iter().copied().chain(metric.penalty).chain(metric.one_width_loss).chain(tried)
+        });
+        let metric = metric.map(|value| ("a number of the metric", Some(value)));
         let sizes = self.path.iter().flat_map(|path| &path.levels);
         let sizes =
             sizes.flat_map(|size| [size.relative_residual, size.train_error, size.test_error]).map(|value| ("a figure of the path", value));
-        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors).chain(losses).chain(sizes) {
+        for (name, value) in numbers.into_iter().chain(weights).chain(features).chain(errors).chain(losses).chain(metric).chain(sizes) {
             if let Some(value) = value.filter(|value| !value.is_finite()) {
                 return Err(Error::parameter(name, value, "a finite number"));
             }

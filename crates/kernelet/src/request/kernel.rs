@@ -35,13 +35,15 @@ pub enum Gamma {
     Scale,
     /// `1 / features`.
     Auto,
+    /// Learned with the vectors, from `1 / (features * variance)` on.
+    Learned,
     /// As given.
     Given(f64),
 }
 
 impl Gamma {
     /// The names that may stand for a number.
-    pub const NAMES: &'static [&'static str] = &["scale", "auto"];
+    pub const NAMES: &'static [&'static str] = &["scale", "auto", "learned"];
 }
 
 impl Serialize for Gamma {
@@ -49,6 +51,7 @@ impl Serialize for Gamma {
         match self {
             Gamma::Scale => serializer.serialize_str("scale"),
             Gamma::Auto => serializer.serialize_str("auto"),
+            Gamma::Learned => serializer.serialize_str("learned"),
             Gamma::Given(gamma) => serializer.serialize_f64(*gamma),
         }
     }
@@ -61,7 +64,8 @@ impl<'de> Deserialize<'de> for Gamma {
             (Some(gamma), _) => Ok(Gamma::Given(gamma)),
             (_, Some("scale")) => Ok(Gamma::Scale),
             (_, Some("auto")) => Ok(Gamma::Auto),
-            _ => Err(D::Error::custom(format!("gamma is {value}, but must be a number above 0, scale or auto"))),
+            (_, Some("learned")) => Ok(Gamma::Learned),
+            _ => Err(D::Error::custom(format!("gamma is {value}, but must be a number above 0, scale, auto or learned"))),
         }
     }
 }
@@ -122,7 +126,7 @@ impl KernelChoice {
         match self.gamma {
             Some(Gamma::Given(_)) => Ok(kernel),
             Some(Gamma::Auto) => Ok(kernel.with_gamma(1.0 / points.dim().max(1) as f64)),
-            Some(Gamma::Scale) | None => Ok(kernel.with_gamma(gamma_by_scale(points)?)),
+            Some(Gamma::Scale | Gamma::Learned) | None => Ok(kernel.with_gamma(gamma_by_scale(points)?)),
         }
     }
 }

@@ -8,10 +8,11 @@ use crate::{
     Error, Named, Result,
     basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky, Stage},
     compress::{Baseline, BaselineLearner, construct::Starts},
+    data::read::Wanted,
     kernel::{Kernel, Linear, Precomputed},
     learn::{
         BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram,
-        direct::{self, DirectLearner, DirectTask, Init, Margin, Sharing},
+        direct::{self, DirectLearner, DirectTask, Init, Learned, LearnedMetric, Margin, Searched, Sharing},
     },
 };
 
@@ -37,7 +38,8 @@ pub(super) enum Plan {
 /// Settings of every request.
 const ALWAYS: &[&str] = &["learner", "kernel", "gamma", "degree", "coef0", "scale", "tune", "folds", "probability", "path", "seed"];
 /// Settings of the search for vectors with the machine.
-const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory"];
+const SEARCH: &[&str] =
+    &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "ard", "projection", "metric-penalty"];
 /// Settings of fisher-pursuit.
 const PURSUIT: &[&str] = &["vectors", "method", "criterion", "deflation", "stages", "score-threshold", "numerator", "candidates", "every"];
 
@@ -289,9 +291,23 @@ impl Train {
             LearnerName::Logistic => DirectTask::Logistic(learner::logistic(kernel, self)),
             LearnerName::OneClass => DirectTask::OneClass(learner::one_class(kernel, self)),
             LearnerName::Pca => DirectTask::Pca(learner::pca(kernel, self)),
-            _ => return Box::new(self.margin(kernel)),
+            _ => return self.with_metric(self.margin(kernel)),
         };
-        Box::new(DirectLearner { task, search: self.search() })
+        self.with_metric(DirectLearner { task, search: self.search() })
+    }
+
+    /// The estimator, with a metric that is learned where that is asked for.
+    fn with_metric(&self, learner: impl Searched + 'static) -> Box<dyn Learner> {
+        match self.metric.learned(&self.kernel) {
+            Learned::Nothing => Box::new(learner),
+            learned => Box::new(LearnedMetric {
+                candidates: vec![learner],
+                learned,
+                penalty: self.metric.penalty,
+                centred: self.wanted() == Wanted::Nothing,
+                seed: self.seed,
+            }),
+        }
     }
 
     fn margin(&self, kernel: Kernel) -> Margin {

@@ -7,6 +7,7 @@ use super::{
     field::{self, Field},
     kernel::{Gamma, KernelChoice},
     learner::{LearnerName, Settings, TaskName},
+    metric::MetricSettings,
     plan::Plan,
     train_fields::FIELDS,
     trained::{Trained, notes_of},
@@ -72,6 +73,9 @@ pub struct Train {
     /// Settings of direct training.
     #[serde(flatten)]
     pub search: Search,
+    /// What of the kernel's metric is learned.
+    #[serde(flatten)]
+    pub metric: MetricSettings,
     /// Settings of fisher-pursuit.
     #[serde(flatten)]
     pub pursuit: Pursuit,
@@ -174,6 +178,7 @@ impl Train {
             return Err(Error::request("`scale` and a scale from a file contradict each other; give one of them"));
         }
         self.check_folds()?;
+        self.check_metric(plan, given)?;
         self.check_runs(plan, given)?;
         self.learner_for(self.kernel.kernel()?)?.check()?;
         if given.start.is_some() { self.check_start() } else { Ok(()) }
@@ -205,6 +210,31 @@ impl Train {
         }
         match settings.c.is_some() && !margin && !matches!(settings.bias, Some(Threshold::Svm { .. })) {
             true => Err(Error::request("`c` is used by fisher only with `bias` svm or `coefficients` margin")),
+            false => Ok(()),
+        }
+    }
+
+    /// A metric is learned with the vectors, in one form.
+    fn check_metric(&self, plan: Plan, given: &Given) -> Result<()> {
+        let MetricSettings { ard, projection, penalty } = &self.metric;
+        let learned = self.kernel.gamma == Some(Gamma::Learned);
+        if learned && plan != Plan::Direct {
+            return Err(Error::request("`gamma` learned goes with direct training: give `vectors`"));
+        }
+        if learned && self.kernel.kernel()?.gamma().is_none() {
+            return Err(Error::request(format!("the {} kernel has no `gamma` to be learned", self.kernel.kernel()?.name())));
+        }
+        if [*ard, projection.is_some(), learned].iter().filter(|asked| **asked).count() > 1 {
+            return Err(Error::request("`ard`, `projection` and `gamma` learned contradict each other; give one of them"));
+        }
+        if !(*ard || projection.is_some() || learned) {
+            return match penalty {
+                Some(_) => Err(Error::request("`metric-penalty` is used with `ard`, `projection` or `gamma` learned")),
+                None => Ok(()),
+            };
+        }
+        match given.start.is_some() || self.search.checkpoint.is_some() {
+            true => Err(Error::request("a learned metric goes neither with `start` nor with `checkpoint`")),
             false => Ok(()),
         }
     }

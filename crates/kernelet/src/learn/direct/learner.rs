@@ -8,9 +8,11 @@
 use std::borrow::Cow;
 
 use super::{
+    choice::Searched,
     init::Init,
     inner::Solution,
     metric::Transform,
+    objective::Variables,
     ready::Ready,
     search::{Direct, Phase, Search},
 };
@@ -158,6 +160,17 @@ impl Learner for DirectLearner {
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         let rows = self.rows(data)?;
         self.search.learn_path(self.kernel(), &self.prepared(&rows, data)?, watch)
+    }
+}
+
+impl Searched for DirectLearner {
+    fn search_mut(&mut self) -> &mut Search {
+        &mut self.search
+    }
+
+    fn found(&self, data: &Dataset, watch: &Watch) -> Result<(Fit, Variables)> {
+        let rows = self.rows(data)?;
+        self.search.found(self.kernel(), &self.prepared(&rows, data)?, watch)
     }
 }
 

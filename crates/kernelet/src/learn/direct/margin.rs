@@ -8,11 +8,13 @@
 use std::borrow::Cow;
 
 use super::{
+    choice::Searched,
     coordinates,
     hinge::Hinge,
     init::Init,
     inner::Solution,
     metric::{Learned, Transform},
+    objective::Variables,
     own,
     search::{Direct, Phase, Search},
     squared_hinge::SquaredHinge,
@@ -133,6 +135,18 @@ impl Learner for Margin {
             Some(parts) => Ok(vec![own::learn(&rows, &parts, watch)?]),
             None => self.search.learn_path(&self.kernel, &rows, watch),
         }
+    }
+}
+
+impl Searched for Margin {
+    fn search_mut(&mut self) -> &mut Search {
+        &mut self.search
+    }
+
+    fn found(&self, data: &Dataset, watch: &Watch) -> Result<(Fit, Variables)> {
+        let rows = self.rows(data)?;
+        self.parts(rows.signs.cols())?;
+        self.search.found(&self.kernel, &rows, watch)
     }
 }
 

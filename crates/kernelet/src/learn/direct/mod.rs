@@ -3,6 +3,7 @@
 //! A learner gives its optimum on given vectors and the negative gradient with respect to the outputs (`inner`); `objective` makes W(Z) and its gradient of
 //! that, and `search` descends. A further learner is an `inner::Inner` and a `search::Direct`, and nothing else.
 mod checkpoint;
+mod choice;
 mod coordinates;
 mod discriminant;
 #[cfg(test)]
@@ -31,6 +32,7 @@ pub use margin::{DirectLoss, Margin, Sharing};
 pub use metric::{Learned, Metric};
 pub use search::{Growth, Search};
 pub(crate) use {
+    choice::{LearnedMetric, Searched},
     coordinates::Coordinates,
     inner::{Inner, Solution},
     metric::Transform,

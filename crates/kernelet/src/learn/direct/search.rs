@@ -176,34 +176,43 @@ impl Search {
 
     /// The best machine of all starts: that of the largest size.
     pub(crate) fn learn(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Fit> {
-        self.learn_path(kernel, direct, watch)?.pop().ok_or_else(|| Error::data("no start led to a machine"))
+        Ok(self.found(kernel, direct, watch)?.0)
     }
 
     /// The machine of every size of the path, of the start whose largest is best.
     pub(crate) fn learn_path(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Vec<Fit>> {
-        let mut best: Option<Vec<Fit>> = None;
+        Ok(self.best(kernel, direct, watch)?.into_iter().map(|level| level.fit.ended(watch)).collect())
+    }
+
+    /// The best machine of all starts, and the variables at which its search ended.
+    pub(crate) fn found(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<(Fit, Variables)> {
+        let level = self.best(kernel, direct, watch)?.pop().ok_or_else(|| Error::data("no start led to a machine"))?;
+        Ok((level.fit.ended(watch), level.at))
+    }
+
+    /// The sizes of the path, of the start whose largest is best.
+    fn best(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Vec<Level>> {
+        let mut best: Option<Vec<Level>> = None;
         for start in 0..self.starts as u64 {
             if watch.cancelled() && best.is_some() {
                 break;
             }
-            let path = self.path(kernel, direct, self.seed.wrapping_add(start), watch)?;
-            let value = |path: &[Fit]| path.last().map_or(f64::INFINITY, |fit| fit.report.objective);
+            let path = self.levels(kernel, direct, self.seed.wrapping_add(start), watch)?;
+            let value = |path: &[Level]| path.last().map_or(f64::INFINITY, |level| level.fit.report.objective);
             if best.as_ref().is_none_or(|best| value(&path) < value(best)) {
                 best = Some(path);
             }
         }
-        let best = best.ok_or_else(|| Error::data("no start led to a machine"))?;
-        Ok(best.into_iter().map(|fit| fit.ended(watch)).collect())
+        best.ok_or_else(|| Error::data("no start led to a machine"))
     }
 
-    fn path(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Fit>> {
+    fn levels(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Level>> {
         let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
         check_dense("direct training", points, self.n_vectors)?;
-        let mut fits: Vec<Fit> = vec![];
-        let mut before: Option<Level> = None;
+        let mut levels: Vec<Level> = vec![];
         let sizes = self.growth.sizes(self.n_vectors);
         for (step, &size) in sizes.iter().enumerate() {
-            let (at, done) = match &before {
+            let (at, done) = match levels.last() {
                 None => self.begin(kernel, points, size, seed, watch)?,
                 Some(level) => match grown(level, points, size, seed) {
                     Some(at) => (at, 0),
@@ -211,14 +220,12 @@ impl Search {
                 },
             };
             let share = if step + 1 == sizes.len() { 1 } else { STEPS_ON_THE_WAY };
-            let level = self.level(kernel, direct, (at, done), share, watch)?;
-            fits.push(level.fit.clone());
-            before = Some(level);
+            levels.push(self.level(kernel, direct, (at, done), share, watch)?);
             if watch.cancelled() {
                 break;
             }
         }
-        Ok(fits)
+        Ok(levels)
     }
 
     /// The variables to begin with, and the steps that were made with them before.
