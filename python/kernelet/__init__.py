@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ._one_class import SparseOneClassSVM
     from ._path import Path
     from ._pca import SparseKernelPCA
-    from ._plots import plot_boundary, plot_vectors
+    from ._plots import plot_boundary, plot_scales, plot_vectors
     from ._relevance import RVC, RVR
     from ._ridge import SparseKernelRidge
     from ._svm import SparseSVC, SparseSVR
@@ -40,6 +40,7 @@ __all__ = [
     "__version__",
     "compress",
     "plot_boundary",
+    "plot_scales",
     "plot_vectors",
 ]
 
@@ -58,6 +59,7 @@ _HOMES = {
     "SparseSVR": "_svm",
     "compress": "_compress",
     "plot_boundary": "_plots",
+    "plot_scales": "_plots",
     "plot_vectors": "_plots",
 }
 

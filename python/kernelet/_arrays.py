@@ -58,3 +58,14 @@ def on_few_rows(machine: _core.Machine, kept: Any) -> _core.Machine:
     place = {row: i for i, row in enumerate(kept.tolist())}
     vectors = unit_rows([place[row] for row in array_of(machine.vectors()).indices.tolist()], len(kept))
     return _core.Machine.of_parts(machine.parts(), vectors, machine.stored(), machine.offsets())
+
+
+def unscaled(vectors, scale):
+    """Vectors in the units of the rows; of a map as it takes them."""
+    if not scale or scale.get("map") is not None:
+        return vectors
+    factor = np.array(scale["factor"])
+    inverse = np.divide(1.0, factor, out=np.zeros_like(factor), where=factor != 0)
+    if sp.issparse(vectors):
+        return sp.csr_array(vectors.multiply(inverse)) if scale["shift"] is None else vectors.toarray() * inverse + scale["shift"]
+    return vectors * inverse + (0.0 if scale["shift"] is None else np.array(scale["shift"]))

@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, values_of
+from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
 from ._path import path_of
 from ._request import request, watched
 
@@ -62,7 +62,7 @@ class KernelMachine(BaseEstimator):
 
     def _names(self) -> dict[str, str]:
         """The parameters that are settings of a request, and the names of those settings."""
-        common = {name: name for name in ("gamma", "degree", "coef0", "method", "tune")}
+        common = {name: name for name in ("gamma", "degree", "coef0", "method", "ard", "projection", "tune")}
         return common | self._settings
 
     def _count(self) -> int | None:
@@ -172,7 +172,7 @@ class KernelMachine(BaseEstimator):
     def vectors_(self):
         """The expansion vectors, (m, n_features); a CSR array where the training rows are sparse."""
         vectors = array_of(self._fitted().vectors())
-        return self._X_fit[vectors.indices] if hasattr(self, "_X_fit") else vectors
+        return self._X_fit[vectors.indices] if hasattr(self, "_X_fit") else unscaled(vectors, self._about()["scale"])
 
     @property
     def coefficients_(self):
@@ -188,6 +188,29 @@ class KernelMachine(BaseEstimator):
     def gamma_(self):
         """The width of the kernel; None for kernels that have none."""
         return self._about()["gamma"]
+
+    @property
+    def feature_scales_(self):
+        """The learned factor of each feature, after standardisation; of a map the length of the feature's column."""
+        metric = self._about()["facts"].get("metric")
+        if metric is None:
+            raise AttributeError("feature_scales_ are learned with ard=True, projection=K or gamma='learned'")
+        scales = metric.get("feature_scales") or [1.0] * self.n_features_in_
+        return np.array(scales)
+
+    @property
+    def feature_importances_(self):
+        """The squared scales, which add up to 1."""
+        squares = self.feature_scales_**2
+        return squares / squares.sum()
+
+    @property
+    def projection_(self):
+        """The learned map of standardised features, (projection, n_features)."""
+        scale = self._about()["scale"]
+        if not scale or scale.get("map") is None:
+            raise AttributeError("projection_ is learned with projection=K, where validation rows prefer it to one width")
+        return np.array(scale["map"])
 
     @property
     def n_vectors_(self):

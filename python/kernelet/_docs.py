@@ -6,8 +6,9 @@ KERNEL = """kernel : str or callable, default='gaussian'
         ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
         ``'sigmoid'``, ``'inverse-multiquadric'``. Or ``'precomputed'``, where X holds kernel values with all training
         rows, or a function of two arrays of rows that gives such values; vectors are then chosen among the rows.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the kernel: ``exp(-gamma |x - z|^2)``; ``'scale'`` is ``1 / (n_features * X.var())``, ``'auto'`` is ``1 / n_features``.
+    gamma : {'scale', 'auto', 'learned'} or float, default='scale'
+        Width of the kernel: ``exp(-gamma |x - z|^2)``; ``'scale'`` is ``1 / (n_features * X.var())``, ``'auto'`` is ``1 / n_features``;
+        ``'learned'`` begins at ``'scale'`` and is learned with the vectors.
     degree : int, default=3
         Degree of the polynomial kernel.
     coef0 : float, default=0.0
@@ -22,6 +23,19 @@ COMMON = """options : dict, default=None
     verbose : int, default=0
         Above 0 shows progress on standard error."""
 
+METRIC = """ard : bool, default=False
+        Learn a scale for each feature together with the vectors (automatic relevance determination). Features are standardised first. One width
+        is used where validation rows do not prefer learned scales.
+    projection : int or None, default=None
+        Learn a linear map of the features to so many dimensions together with the vectors, in the same manner."""
+
+LEARNED = """feature_scales_ : ndarray of shape (n_features,)
+        With ``ard`` or ``projection``: the factor of each standardised feature, or the length of its column of the map.
+    feature_importances_ : ndarray of shape (n_features,)
+        Their squares, which add up to 1.
+    projection_ : ndarray of shape (projection, n_features)
+        With ``projection``: the map of standardised features."""
+
 TUNE = """tune : bool, default=False
         Choose the cost and ``gamma`` by cross-validation; those that differ from their defaults are kept. ``options={'folds': 10}`` sets
         the number of folds."""
@@ -30,7 +44,7 @@ TUNING = """tuning_ : list of dict
         With ``tune``: the settings tried and their mean loss over the folds, the best first."""
 
 FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
-        The expansion vectors.
+        The expansion vectors, in the units of X; of a learned map where it takes them.
     coefficients_ : ndarray of shape (m, n_outputs)
         Their coefficients.
     intercept_ : ndarray of shape (n_outputs,)
@@ -56,7 +70,7 @@ def described(direct: str = "the learner's own by its name"):
 
     def fill(estimator):
         text = estimator.__doc__ or ""
-        parts = {"{kernel}": KERNEL, "{tune}": TUNE, "{tuning}": TUNING, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
+        parts = {"{kernel}": KERNEL, "{metric}": METRIC, "{learned}": LEARNED, "{tune}": TUNE, "{tuning}": TUNING, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
         for mark, part in parts.items():
             text = text.replace(mark, part)
         estimator.__doc__ = text

@@ -25,6 +25,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         How the threshold is chosen; None is least-error.
     class_weight : dict, 'balanced' or None, default=None
         Factors of the scatter of the classes.
+    {metric}
     {tune}
     {common}
 
@@ -33,6 +34,7 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
     {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    {learned}
     {fitted}
 
     Examples
@@ -60,6 +62,8 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         penalty=None,
         bias=None,
         class_weight=None,
+        ard=False,
+        projection=None,
         tune=False,
         options=None,
         n_jobs=None,
@@ -76,6 +80,8 @@ class SparseKernelFisher(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.penalty = penalty
         self.bias = bias
         self.class_weight = class_weight
+        self.ard = ard
+        self.projection = projection
         self.tune = tune
         self.options = options
         self.n_jobs = n_jobs

@@ -21,6 +21,7 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
     {budget}
     class_weight : dict, 'balanced' or None, default=None
         Factors of C for the classes.
+    {metric}
     {tune}
     {common}
 
@@ -29,6 +30,7 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
     {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    {learned}
     {fitted}
 
     Examples
@@ -55,6 +57,8 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
         coef0=0.0,
         method="auto",
         class_weight=None,
+        ard=False,
+        projection=None,
         tune=False,
         options=None,
         n_jobs=None,
@@ -69,6 +73,8 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.class_weight = class_weight
+        self.ard = ard
+        self.projection = projection
         self.tune = tune
         self.options = options
         self.n_jobs = n_jobs

@@ -23,12 +23,14 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         Training stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values.
+    {metric}
     {common}
 
     Attributes
     ----------
     offset_ : float
         ``decision_function = score_samples - offset_``.
+    {learned}
     {fitted}
 
     Examples
@@ -55,6 +57,8 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         method="auto",
         tol=1e-3,
         cache_size=200,
+        ard=False,
+        projection=None,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -69,6 +73,8 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         self.method = method
         self.tol = tol
         self.cache_size = cache_size
+        self.ard = ard
+        self.projection = projection
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -21,10 +21,12 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         Divide the features by their standard deviations.
     {kernel}
     {budget}
+    {metric}
     {common}
 
     Attributes
     ----------
+    {learned}
     {fitted}
 
     Examples
@@ -49,6 +51,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         degree=3,
         coef0=0.0,
         method="auto",
+        ard=False,
+        projection=None,
         options=None,
         n_jobs=None,
         random_state=None,
@@ -62,6 +66,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.ard = ard
+        self.projection = projection
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

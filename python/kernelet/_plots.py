@@ -46,6 +46,20 @@ def plot_boundary(estimator: Any, X: Any, y: Any = None, ax: Any = None, points:
     return ax
 
 
+def plot_scales(estimator: Any, names: Any = None, most: int = 20, ax: Any = None) -> Any:
+    """The learned scales of the features as bars, the largest first; returns the axes."""
+    scales = estimator.feature_scales_
+    order = np.argsort(-scales, kind="stable")[:most]
+    names = getattr(estimator, "feature_names_in_", None) if names is None else names
+    labels = [str(place) if names is None else str(names[place]) for place in order]
+    ax = _axes(ax)
+    ax.barh(range(len(order)), scales[order])
+    ax.set_yticks(range(len(order)), labels)
+    ax.invert_yaxis()
+    ax.set_xlabel("learned scale")
+    return ax
+
+
 def _axes(ax: Any) -> Any:
     if ax is not None:
         return ax

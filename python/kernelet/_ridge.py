@@ -19,12 +19,14 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         Penalty of large coefficients; ``--lambda`` of the command line.
     {kernel}
     {budget}
+    {metric}
     {tune}
     {common}
 
     Attributes
     ----------
     {tuning}
+    {learned}
     {fitted}
 
     Examples
@@ -52,6 +54,8 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         degree=3,
         coef0=0.0,
         method="auto",
+        ard=False,
+        projection=None,
         tune=False,
         options=None,
         n_jobs=None,
@@ -65,6 +69,8 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.ard = ard
+        self.projection = projection
         self.tune = tune
         self.options = options
         self.n_jobs = n_jobs

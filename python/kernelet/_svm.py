@@ -32,6 +32,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         The full machine stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values of the full machine.
+    {metric}
     {tune}
     {common}
 
@@ -40,6 +41,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
     {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    {learned}
     {fitted}
 
     Examples
@@ -72,6 +74,8 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         class_weight=None,
         tol=1e-3,
         cache_size=200,
+        ard=False,
+        projection=None,
         tune=False,
         options=None,
         n_jobs=None,
@@ -91,6 +95,8 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self.class_weight = class_weight
         self.tol = tol
         self.cache_size = cache_size
+        self.ard = ard
+        self.projection = projection
         self.tune = tune
         self.options = options
         self.n_jobs = n_jobs
@@ -137,12 +143,14 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         Training stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values.
+    {metric}
     {tune}
     {common}
 
     Attributes
     ----------
     {tuning}
+    {learned}
     {fitted}
 
     Examples
@@ -170,6 +178,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         method="auto",
         tol=1e-3,
         cache_size=200,
+        ard=False,
+        projection=None,
         tune=False,
         options=None,
         n_jobs=None,
@@ -186,6 +196,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.method = method
         self.tol = tol
         self.cache_size = cache_size
+        self.ard = ard
+        self.projection = projection
         self.tune = tune
         self.options = options
         self.n_jobs = n_jobs

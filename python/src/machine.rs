@@ -304,7 +304,7 @@ impl PyMachine {
         let about = json!({
             "kernel": expansion.kernel, "gamma": expansion.kernel.gamma(), "decision": decision, "labels": labels,
             "facts": metadata, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),
-            "vectors": self.machine.n_vectors(), "outputs": self.machine.n_outputs(), "dim": self.machine.dim(),
+            "scale": self.machine.scale, "vectors": self.machine.n_vectors(), "outputs": self.machine.n_outputs(), "dim": self.machine.dim(),
         });
         about.to_string()
     }

@@ -12,7 +12,7 @@ use crate::{
     failure::{Failure, Result},
     files::{self, Beside},
     input,
-    layout::{count, counted},
+    layout::{count, counted, list},
     losses,
     session::{Answer, Session},
 };
@@ -38,6 +38,9 @@ pub struct Export {
     /// What all names in C begin with [default: the name of the file].
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
+    /// Leave out features whose learned scale is at most F times the largest: a machine of fewer inputs, listed by name. For models trained with --ard or --projection.
+    #[arg(long, value_name = "F")]
+    pub drop_features: Option<f64>,
     /// Also replace a header or range file beside FILE that kernelet has not made.
     #[arg(long)]
     pub force: bool,
@@ -97,7 +100,13 @@ impl Export {
         if self.to == To::C {
             Beside::Header.check(&c::header_path(&self.output)?, &[&self.model], self.force)?;
         }
-        let (machine, _) = input::model(&self.model)?;
+        let (mut machine, _) = input::model(&self.model)?;
+        if let Some(least) = self.drop_features {
+            let (smaller, kept) = machine.without_features(least)?;
+            let names = smaller.names.clone().unwrap_or_default();
+            session.note(format!("{} of {} stay: {}", kept.len(), counted(machine.dim(), "feature"), list(&names)));
+            machine = smaller;
+        }
         let lost = losses::of(&machine, self.to, self.precision(), self.style());
         let report_losses = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
         let mut exported = match self.to {

@@ -10,6 +10,7 @@ use kernelet::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::trained::FeatureScales;
 use crate::{
     failure::Result,
     files, input,
@@ -68,6 +69,8 @@ struct Inspected {
     scale: Option<&'static str>,
     probabilities: bool,
     calibration: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    feature_scales: Option<FeatureScales>,
     names: Option<Vec<String>>,
     #[serde(rename = "facts")]
     metadata: Metadata,
@@ -97,6 +100,7 @@ impl Inspected {
             scale: machine.scale.as_ref().map(kind_of_scale),
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
+            feature_scales: FeatureScales::of(&machine),
             names: machine.names,
             metadata: machine.metadata,
             source: kind.name(),
@@ -117,6 +121,10 @@ impl Inspected {
         parts.extend(numbers.iter().filter_map(|(name, value)| value.map(|value| format!("{name} {}", figure(value)))));
         parts.extend(metadata.penalty.as_ref().map(|penalty| format!("penalty {penalty}")));
         parts.extend(metadata.bias.as_ref().map(|bias| format!("bias {bias}")));
+        parts.extend(metadata.metric.as_ref().map(|metric| match metric.used {
+            true => format!("{} learned", metric.learned),
+            false => "one width, which validation rows preferred".into(),
+        }));
         parts.extend(metadata.basis.as_ref().map(|basis| format!("basis by {}", basis.method)));
         parts.extend(metadata.rank.map(|rank| format!("rank {rank}")));
         parts.extend(metadata.features.as_ref().map(|features| {
@@ -158,6 +166,6 @@ impl Answer for Inspected {
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.push(("file", self.source.into()));
-        lines(&pairs)
+        lines(&pairs) + &self.feature_scales.as_ref().map_or(String::new(), FeatureScales::bars)
     }
 }

@@ -13,7 +13,7 @@ use kernelet::{
     request::{self, Given},
 };
 
-use super::trained::{BoundReport, Spanned, Trained};
+use super::trained::{BoundReport, FeatureScales, Spanned, Trained};
 use crate::{
     failure::{Failure, Result},
     files,
@@ -38,6 +38,9 @@ pub struct Train {
     /// Scale by a range file of svm-scale instead of --scale.
     #[arg(long, value_name = "FILE", help_heading = "Scaling")]
     pub scale_file: Option<String>,
+    /// Scale by a model instead of --scale: its scaling with the learned scales or map; its width of the kernel too where --gamma is not given.
+    #[arg(long, value_name = "MODEL", help_heading = "Scaling", conflicts_with = "scale_file")]
+    pub scales_from: Option<String>,
     /// What is asked for.
     #[command(flatten)]
     pub request: TrainFlags,
@@ -69,6 +72,11 @@ impl Train {
     pub fn run(mut self, session: &Session) -> Result<()> {
         self.check_files()?;
         self.request.0.seed = session.seed;
+        let scales = self
+            .scales_from
+            .as_deref()
+            .map(|path| self.request.0.take_scales(&input::model(path)?.0).map_err(Failure::from))
+            .transpose()?;
         let request = &self.request.0;
         request.check()?;
         if self.start.is_some() {
@@ -77,7 +85,8 @@ impl Train {
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
         let data = self.input.training_rows(&self.data, request.wanted(), session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
-        let scale = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
+        let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
+        let scale = range.or(scales);
         let clock = Instant::now();
         let trained = request.run(&data, &Given { start, scale }, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
@@ -91,7 +100,7 @@ impl Train {
     /// Neither the model nor the checkpoint takes the place of a file that is read, or of the other.
     fn check_files(&self) -> Result<()> {
         let checkpoint = self.request.0.search.checkpoint.as_deref().map(Path::to_string_lossy);
-        let read = [Some(self.data.as_str()), self.start.as_deref(), self.scale_file.as_deref()];
+        let read = [Some(self.data.as_str()), self.start.as_deref(), self.scale_file.as_deref(), self.scales_from.as_deref()];
         let read: Vec<&str> = read.into_iter().flatten().collect();
         if let Some(checkpoint) = &checkpoint {
             files::check_output(Path::new(&**checkpoint), &read)?;
@@ -131,6 +140,7 @@ impl Train {
             rank: metadata.rank,
             components: metadata.features.as_ref().map(|features| features.variances.len()),
             explained: metadata.features.as_ref().map(FeatureMetadata::explained),
+            feature_scales: FeatureScales::of(machine),
             basis: metadata.basis.as_ref().map(Spanned::new),
             bound: trained.bound.as_ref().map(BoundReport::new),
         }

@@ -1,7 +1,7 @@
 //! What `kernelet train` says in the end.
 use kernelet::{
     evaluate::bounds::Bound,
-    machine::{BasisMetadata, SizeLoss, SizeMetrics},
+    machine::{BasisMetadata, Machine, SizeLoss, SizeMetrics},
     watch::Status,
 };
 use serde::Serialize;
@@ -57,10 +57,58 @@ pub(super) struct Trained {
     pub(super) components: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) explained: Option<Vec<f64>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) feature_scales: Option<FeatureScales>,
     #[serde(flatten)]
     pub(super) basis: Option<Spanned>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bound: Option<BoundReport>,
+}
+
+/// The learned scale of each feature, and the names of the features.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub(super) struct FeatureScales {
+    scales: Vec<f64>,
+    #[serde(skip)]
+    names: Option<Vec<String>>,
+}
+
+impl FeatureScales {
+    /// Those of a machine whose metric was learned.
+    pub(super) fn of(machine: &Machine) -> Option<Self> {
+        let scales = machine.metadata.metric.as_ref()?.feature_scales.clone();
+        Some(FeatureScales { scales, names: machine.names.clone() })
+    }
+
+    /// Features by name or number with their scales, the largest first.
+    fn ranked(&self) -> Vec<(String, f64)> {
+        let name = |j: usize| self.names.as_ref().and_then(|names| names.get(j).cloned()).unwrap_or_else(|| format!("feature {}", j + 1));
+        let mut ranked: Vec<(String, f64)> = self.scales.iter().enumerate().map(|(j, scale)| (name(j), *scale)).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        ranked
+    }
+
+    fn text(&self) -> String {
+        let ranked = self.ranked();
+        let first: Vec<String> = ranked.iter().take(5).map(|(name, scale)| format!("{name} {}", figure(*scale))).collect();
+        first.join(", ") + if ranked.len() > first.len() { ", .." } else { "" }
+    }
+
+    /// The same as bars, one line for each of the first features.
+    pub(super) fn bars(&self) -> String {
+        const MOST: usize = 20;
+        const LONGEST: f64 = 40.0;
+        let ranked = self.ranked();
+        let largest = ranked.first().map_or(1.0, |(_, scale)| scale.max(f64::MIN_POSITIVE));
+        let bar = |scale: f64| "#".repeat((LONGEST * scale / largest).round() as usize);
+        let shown = ranked.iter().take(MOST);
+        let pairs: Vec<(&str, String)> =
+            shown.map(|(name, scale)| (name.as_str(), format!("{:>8}  {}", figure(*scale), bar(*scale)).trim_end().into())).collect();
+        let more = ranked.len().saturating_sub(MOST);
+        let rest = if more > 0 { format!("and {} with smaller scales\n", counted(more, "feature")) } else { String::new() };
+        format!("\nfeature scales, learned\n{}{rest}", lines(&pairs))
+    }
 }
 
 /// The basis of a machine that was trained on one.
@@ -143,6 +191,7 @@ impl Answer for Trained {
             pairs.push(("components", format!("{} with {} of the variance", count(explained.len()), percent(explained.iter().sum()))));
             pairs.push(("each has", format!("{}{more}", first.join(", "))));
         }
+        pairs.extend(self.feature_scales.as_ref().map(|scales| ("feature scales", scales.text())));
         pairs.push(("objective", figure(self.objective)));
         match (self.train_error, self.classes.is_empty()) {
             (None, _) => {}

@@ -3,6 +3,7 @@ mod calibration;
 mod decision;
 mod evaluator;
 mod expansion;
+mod features;
 mod metadata;
 mod norm;
 mod normal_classes;

@@ -129,14 +129,22 @@ pub struct Tuned {
     pub name: &'static str,
     /// The values that are tried first, in factors of 10.
     pub grid: &'static [f64],
+    /// The values that are compared where a metric is learned, the default first.
+    pub with_metric: &'static [f64],
     /// Where it stands.
     pub place: fn(&mut Settings) -> &mut Option<f64>,
 }
 
-const C: Tuned = Tuned { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], place: |settings| &mut settings.c };
+const C: Tuned =
+    Tuned { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], with_metric: &[1.0, 10.0, 100.0], place: |settings| &mut settings.c };
 // Half a step of the grid up is still a nu that most data allow.
-const NU: Tuned = Tuned { name: "nu", grid: &[0.001, 0.01, 0.1], place: |settings| &mut settings.nu };
-const LAMBDA: Tuned = Tuned { name: "lambda", grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0], place: |settings| &mut settings.lambda };
+const NU: Tuned = Tuned { name: "nu", grid: &[0.001, 0.01, 0.1], with_metric: &[0.5], place: |settings| &mut settings.nu };
+const LAMBDA: Tuned = Tuned {
+    name: "lambda",
+    grid: &[1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0],
+    with_metric: &[1.0, 0.1, 0.01],
+    place: |settings| &mut settings.lambda,
+};
 
 impl LearnerName {
     /// The target it learns from.

@@ -1,8 +1,26 @@
-//! What a request asks of the kernel's metric.
+//! What a request asks of the kernel's metric: one width, learned scales or a learned map, and where they come from.
 use serde::{Deserialize, Serialize};
 
-use super::kernel::{Gamma, KernelChoice};
-use crate::learn::direct::Learned;
+use super::{
+    kernel::Gamma,
+    learner::LearnerName,
+    plan::Plan,
+    train::{Given, Train},
+    vectors::{Method, Vectors},
+};
+use crate::{
+    Error, Result,
+    data::{Dataset, Scale, read::Wanted},
+    learn::{
+        Learner,
+        direct::{Learned, LearnedMetric, Searched},
+    },
+    machine::{Machine, MetricMetadata},
+    watch::Watch,
+};
+
+/// Vectors with which a metric is learned for machines that have no such budget.
+const VECTORS: usize = 30;
 
 /// What of the metric is learned with the vectors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -17,16 +35,146 @@ pub struct MetricSettings {
     /// The weight of the penalty; none where validation rows choose it.
     #[serde(rename = "metric-penalty", skip_serializing_if = "Option::is_none")]
     pub penalty: Option<f64>,
+    /// The costs that are compared on validation rows; empty for those of the estimator.
+    #[serde(skip)]
+    pub(super) costs: Vec<f64>,
 }
 
-impl MetricSettings {
-    /// What is learned.
-    pub(super) fn learned(&self, kernel: &KernelChoice) -> Learned {
-        match (self.projection, self.ard, kernel.gamma) {
+impl Train {
+    /// What of the metric is learned.
+    pub(super) fn learned(&self) -> Learned {
+        match (self.metric.projection, self.metric.ard, self.kernel.gamma) {
             (Some(rows), ..) => Learned::Map(rows),
             (None, true, _) => Learned::Scales,
             (None, false, Some(Gamma::Learned)) => Learned::Width,
             _ => Learned::Nothing,
         }
     }
+
+    /// The same request with one width.
+    pub(super) fn with_one_width(&self) -> Train {
+        let mut train = Train { metric: MetricSettings::default(), ..self.clone() };
+        train.kernel.gamma = train.kernel.gamma.filter(|gamma| *gamma != Gamma::Learned);
+        train
+    }
+
+    /// Takes the scales of an earlier machine: its scaling with what was learned of the metric, for [`Given`]; and its width where this request has none and
+    /// the kernel is the same.
+    pub fn take_scales(&mut self, machine: &Machine) -> Result<Scale> {
+        let Some(scale) = &machine.scale else {
+            return Err(Error::request("the model of `scales-from` has no scales; train it with `ard`, `projection` or `scale`"));
+        };
+        let kernel = &machine.expansion.kernel;
+        let same = self.kernel.kernel()?.name() == kernel.name();
+        if let (None, Some(gamma), true, false) = (self.kernel.gamma, kernel.gamma(), same, self.tune) {
+            self.kernel.gamma = Some(Gamma::Given(gamma));
+        }
+        Ok(scale.clone())
+    }
+
+    /// The estimator with a learned metric, for the costs that validation rows choose from.
+    pub(super) fn with_metric<L: Searched + 'static>(&self, make: impl Fn(&Train) -> L) -> Box<dyn Learner> {
+        let costs = if self.metric.costs.is_empty() { self.metric_costs() } else { self.metric.costs.clone() };
+        Box::new(LearnedMetric {
+            candidates: costs.into_iter().map(|cost| make(&self.with_cost(cost))).collect(),
+            learned: self.learned(),
+            penalty: self.metric.penalty,
+            centred: self.wanted() == Wanted::Nothing,
+            seed: self.seed,
+        })
+    }
+
+    /// A metric is learned in one form, with vectors that are searched for.
+    pub(super) fn check_metric(&self, plan: Plan, given: &Given) -> Result<()> {
+        let MetricSettings { ard, projection, penalty, .. } = &self.metric;
+        let width = self.kernel.gamma == Some(Gamma::Learned);
+        if [*ard, projection.is_some(), width].iter().filter(|asked| **asked).count() > 1 {
+            return Err(Error::request("`ard`, `projection` and `gamma` learned contradict each other; give one of them"));
+        }
+        if self.learned() == Learned::Nothing {
+            return match penalty {
+                Some(_) => Err(Error::request("`metric-penalty` is used with `ard`, `projection` or `gamma` learned")),
+                None => Ok(()),
+            };
+        }
+        let kernel = self.kernel.kernel()?;
+        if width && kernel.gamma().is_none() {
+            return Err(Error::request(format!("the {} kernel has no `gamma` to be learned", kernel.name())));
+        }
+        if matches!(plan, Plan::Baseline(_)) {
+            return Err(Error::request(format!("a learned metric is not used by {}", self.described(plan))));
+        }
+        if plan != Plan::Direct {
+            self.learns_metric().check()?;
+        }
+        match given.start.is_some() || self.search.checkpoint.is_some() {
+            true => Err(Error::request("a learned metric goes neither with `start` nor with `checkpoint`")),
+            false => Ok(()),
+        }
+    }
+
+    /// The request that learns the metric for a machine that does not search for its vectors.
+    fn learns_metric(&self) -> Train {
+        let direct = |learner: LearnerName| Method::direct_for(learner).is_some();
+        let learner = match (direct(self.learner()), self.wanted()) {
+            (true, _) => self.learner(),
+            (false, Wanted::Values) => LearnerName::Ridge,
+            (false, _) => LearnerName::Svc,
+        };
+        let same = learner == self.learner();
+        let mut train = Train {
+            learner: Some(learner),
+            kernel: self.kernel.clone(),
+            metric: self.metric.clone(),
+            tune: self.tune,
+            folds: self.folds.filter(|_| self.tune),
+            vectors: Vectors { count: Some(VECTORS), ..Vectors::default() },
+            seed: self.seed,
+            ..Train::default()
+        };
+        if same {
+            (train.settings.c, train.settings.nu, train.settings.epsilon) = (self.settings.c, self.settings.nu, self.settings.epsilon);
+            (train.settings.lambda, train.settings.class_weight) = (self.settings.lambda, self.settings.class_weight.clone());
+            train.settings.components = self.settings.components;
+        }
+        train
+    }
+
+    /// For machines that do not search for their vectors: the request with one width on rows that a learned metric has transformed, what it is given, and
+    /// how the metric was learned. None where nothing is to be done.
+    pub(super) fn after_metric(
+        &self,
+        data: &Dataset,
+        given: &Given,
+        notes: &mut Vec<String>,
+        watch: &Watch,
+    ) -> Result<Option<(Train, Given, MetricMetadata)>> {
+        if self.learned() == Learned::Nothing || self.plan()? == Plan::Direct {
+            return Ok(None);
+        }
+        let first = Train { scale: self.scale, ..self.learns_metric() }.run(data, given, watch)?;
+        if watch.cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let machine = first.fit.machine;
+        notes.push(format!("the metric is learned with {} vectors", machine.n_vectors()));
+        let metric = machine.metadata.metric.unwrap_or_default();
+        let mut train = Train { scale: None, ..self.with_one_width() };
+        if let Some(gamma) = machine.expansion.kernel.gamma().filter(|_| !self.tune) {
+            train.kernel.gamma = Some(Gamma::Given(gamma));
+        }
+        Ok(Some((train, Given { scale: machine.scale, ..given.clone() }, metric)))
+    }
+}
+
+/// What the user should know of a metric.
+pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
+    let best = metric.tried.iter().map(|(_, loss)| *loss).fold(f64::INFINITY, f64::min);
+    let name = if metric.learned == "map" { "a learned map" } else { "learned scales" };
+    let name = if metric.learned == "width" { "a learned width" } else { name };
+    let one = metric.one_width_loss?;
+    Some(match metric.used {
+        true => format!("validation rows prefer {name}: a loss of {best:.4} against {one:.4} with one width"),
+        false => format!("validation rows do not prefer {name} (a loss of {best:.4}) to one width ({one:.4}), which is used"),
+    })
 }

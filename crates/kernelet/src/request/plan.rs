@@ -8,11 +8,10 @@ use crate::{
     Error, Named, Result,
     basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky, Stage},
     compress::{Baseline, BaselineLearner, construct::Starts},
-    data::read::Wanted,
     kernel::{Kernel, Linear, Precomputed},
     learn::{
         BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram,
-        direct::{self, DirectLearner, DirectTask, Init, Learned, LearnedMetric, Margin, Searched, Sharing},
+        direct::{self, DirectLearner, DirectTask, Init, Learned, Margin, Sharing},
     },
 };
 
@@ -38,8 +37,9 @@ pub(super) enum Plan {
 /// Settings of every request.
 const ALWAYS: &[&str] = &["learner", "kernel", "gamma", "degree", "coef0", "scale", "tune", "folds", "probability", "path", "seed"];
 /// Settings of the search for vectors with the machine.
-const SEARCH: &[&str] =
-    &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "ard", "projection", "metric-penalty"];
+const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory"];
+/// Settings of a metric that is learned.
+const METRIC: &[&str] = &["ard", "projection", "metric-penalty"];
 /// Settings of fisher-pursuit.
 const PURSUIT: &[&str] = &["vectors", "method", "criterion", "deflation", "stages", "score-threshold", "numerator", "candidates", "every"];
 
@@ -48,7 +48,7 @@ impl Plan {
     fn uses(self, learner: LearnerName) -> Vec<&'static str> {
         let own = |without: &[&str]| learner.uses().iter().copied().filter(|name| !without.contains(name)).collect::<Vec<_>>();
         match self {
-            Plan::Full => own(&[]),
+            Plan::Full => [own(&[]).as_slice(), METRIC].concat(),
             Plan::Direct => {
                 let own = own(&["cache", "tolerance", "explained"]);
                 let special: &[&str] = match learner {
@@ -56,15 +56,15 @@ impl Plan {
                     LearnerName::Fisher => &["coefficients"],
                     _ => &[],
                 };
-                [own.as_slice(), SEARCH, special].concat()
+                [own.as_slice(), SEARCH, METRIC, special].concat()
             }
-            Plan::Basis(Method::FisherPursuit) => [own(&[]).as_slice(), PURSUIT].concat(),
+            Plan::Basis(Method::FisherPursuit) => [own(&[]).as_slice(), PURSUIT, METRIC].concat(),
             Plan::Basis(method) => {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
                 // The large-margin machine on a basis is solved exactly.
                 let own = if learner == LearnerName::Svc { own(&["tolerance", "cache"]) } else { own(&[]) };
-                [own.as_slice(), &["vectors", "method"], error, shrink].concat()
+                [own.as_slice(), &["vectors", "method"], METRIC, error, shrink].concat()
             }
             Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
             Plan::Baseline(Baseline::RvmMargin) => {
@@ -279,11 +279,20 @@ impl Train {
         }
     }
 
-    /// The estimator whose vectors are found with it.
+    /// The estimator whose vectors are found with it, and the metric of its kernel where that is asked for.
     fn direct(&self, kernel: Kernel) -> Box<dyn Learner> {
+        let learned = self.learned();
+        match self.learner() {
+            LearnerName::Svc if learned == Learned::Nothing => Box::new(self.margin(kernel)),
+            LearnerName::Svc => self.with_metric(|train| train.margin(kernel.clone())),
+            _ if learned == Learned::Nothing => Box::new(self.direct_learner(kernel)),
+            _ => self.with_metric(|train| train.direct_learner(kernel.clone())),
+        }
+    }
+
+    fn direct_learner(&self, kernel: Kernel) -> DirectLearner {
         let margin = self.search.coefficients == Some(Coefficients::Margin);
         let task = match self.learner() {
-            LearnerName::Ridge => DirectTask::Ridge(learner::ridge(kernel, self)),
             LearnerName::Svr => DirectTask::Svr(learner::svr(kernel, self)),
             LearnerName::Fisher => {
                 DirectTask::Fisher { fisher: learner::fisher(kernel, self), margin: margin.then(|| self.settings.c.unwrap_or(1.0)) }
@@ -291,23 +300,9 @@ impl Train {
             LearnerName::Logistic => DirectTask::Logistic(learner::logistic(kernel, self)),
             LearnerName::OneClass => DirectTask::OneClass(learner::one_class(kernel, self)),
             LearnerName::Pca => DirectTask::Pca(learner::pca(kernel, self)),
-            _ => return self.with_metric(self.margin(kernel)),
+            _ => DirectTask::Ridge(learner::ridge(kernel, self)),
         };
-        self.with_metric(DirectLearner { task, search: self.search() })
-    }
-
-    /// The estimator, with a metric that is learned where that is asked for.
-    fn with_metric(&self, learner: impl Searched + 'static) -> Box<dyn Learner> {
-        match self.metric.learned(&self.kernel) {
-            Learned::Nothing => Box::new(learner),
-            learned => Box::new(LearnedMetric {
-                candidates: vec![learner],
-                learned,
-                penalty: self.metric.penalty,
-                centred: self.wanted() == Wanted::Nothing,
-                seed: self.seed,
-            }),
-        }
+        DirectLearner { task, search: self.search() }
     }
 
     fn margin(&self, kernel: Kernel) -> Margin {

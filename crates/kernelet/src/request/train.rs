@@ -7,7 +7,7 @@ use super::{
     field::{self, Field},
     kernel::{Gamma, KernelChoice},
     learner::{LearnerName, Settings, TaskName},
-    metric::MetricSettings,
+    metric::{MetricSettings, note_of},
     plan::Plan,
     train_fields::FIELDS,
     trained::{Trained, notes_of},
@@ -20,7 +20,7 @@ use crate::{
         Candidate,
         bounds::{Bound, fisher_bound},
     },
-    learn::{Calibrated, Fit, HowToScale, Learner, Penalty, Scaled, Shape, Threshold},
+    learn::{Calibrated, Fit, HowToScale, Learner, Penalty, Scaled, Shape, Threshold, direct::Learned},
     machine::{Decision, Machine},
     watch::{Status, Watch},
 };
@@ -61,7 +61,7 @@ pub struct Train {
     /// The kernel.
     #[serde(flatten)]
     pub kernel: KernelChoice,
-    /// How features are scaled; none for not at all.
+    /// How features are scaled; none for not at all, or for standard where a metric is learned.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub scale: Option<Scaling>,
     /// Settings of the estimator.
@@ -214,31 +214,6 @@ impl Train {
         }
     }
 
-    /// A metric is learned with the vectors, in one form.
-    fn check_metric(&self, plan: Plan, given: &Given) -> Result<()> {
-        let MetricSettings { ard, projection, penalty } = &self.metric;
-        let learned = self.kernel.gamma == Some(Gamma::Learned);
-        if learned && plan != Plan::Direct {
-            return Err(Error::request("`gamma` learned goes with direct training: give `vectors`"));
-        }
-        if learned && self.kernel.kernel()?.gamma().is_none() {
-            return Err(Error::request(format!("the {} kernel has no `gamma` to be learned", self.kernel.kernel()?.name())));
-        }
-        if [*ard, projection.is_some(), learned].iter().filter(|asked| **asked).count() > 1 {
-            return Err(Error::request("`ard`, `projection` and `gamma` learned contradict each other; give one of them"));
-        }
-        if !(*ard || projection.is_some() || learned) {
-            return match penalty {
-                Some(_) => Err(Error::request("`metric-penalty` is used with `ard`, `projection` or `gamma` learned")),
-                None => Ok(()),
-            };
-        }
-        match given.start.is_some() || self.search.checkpoint.is_some() {
-            true => Err(Error::request("a learned metric goes neither with `start` nor with `checkpoint`")),
-            false => Ok(()),
-        }
-    }
-
     /// Folds are used by cross-validation alone, and probabilities are for classes.
     fn check_folds(&self) -> Result<()> {
         let pursuit = self.vectors.method == Some(Method::FisherPursuit);
@@ -284,27 +259,43 @@ impl Train {
         data.check()?;
         let mut notes = self.kernel.notes();
         let asked = self.within(data, &mut notes);
+        let request = serde_json::to_value(asked.stored()).ok();
+        let mut trained = match asked.after_metric(data, given, &mut notes, watch)? {
+            None => asked.trained(data, given, notes, watch)?,
+            Some((later, given, metric)) => {
+                let mut trained = later.trained(data, &given, notes, watch)?;
+                trained.fits_mut().for_each(|fit| fit.machine.metadata.metric = Some(metric.clone()));
+                trained
+            }
+        };
+        trained.notes.extend(trained.fit.machine.metadata.metric.as_ref().and_then(note_of));
+        trained.fits_mut().for_each(|fit| fit.machine.metadata.request = request.clone());
+        Ok(trained)
+    }
+
+    /// Trains a request whose settings fit the rows.
+    fn trained(&self, data: &Dataset, given: &Given, mut notes: Vec<String>, watch: &Watch) -> Result<Trained> {
         let how = match &given.scale {
             Some(scale) => HowToScale::Given(scale.clone()),
             None => {
-                let scaling = self.scale.unwrap_or_default();
+                // The penalty of a learned metric takes all features alike, so that they must be of one size.
+                let usual = if self.learned() == Learned::Nothing { Scaling::None } else { Scaling::Standard };
+                let scaling = self.scale.unwrap_or(usual);
                 notes.extend(scaling.note(&data.points).map(String::from));
                 HowToScale::Fitted(scaling)
             }
         };
-        let (learner, tried) = asked.chosen(data, &how, &mut notes, watch)?;
-        let learner = asked.with_probabilities(Box::new(Scaled { how, learner }));
+        let (learner, tried) = self.chosen(data, &how, &mut notes, watch)?;
+        let learner = self.with_probabilities(Box::new(Scaled { how, learner }));
         let mut fits = match &given.start {
             Some(earlier) => vec![learner.learn_from(earlier, data, watch)?],
-            None if self.path || (asked.plan()? == Plan::Direct && self.probability.is_none()) => learner.learn_path(data, watch)?,
+            None if self.path || (self.plan()? == Plan::Direct && self.probability.is_none()) => learner.learn_path(data, watch)?,
             None => vec![learner.learn(data, watch)?],
         };
-        let request = serde_json::to_value(asked.stored()).ok();
-        fits.iter_mut().for_each(|fit| fit.machine.metadata.request = request.clone());
         let fit = fits.pop().ok_or_else(|| Error::data("nothing was learned"))?;
         notes.extend(notes_of(&fit));
-        let bound = asked.bound(&fit, data, &mut notes)?;
-        Ok(Trained { tuned: asked.tuned_name().filter(|_| self.tune), fit, smaller: fits, tried, bound, notes })
+        let bound = self.bound(&fit, data, &mut notes)?;
+        Ok(Trained { tuned: self.tuned_name().filter(|_| self.tune), fit, smaller: fits, tried, bound, notes })
     }
 
     /// The request with no more vectors than there are rows.
@@ -348,7 +339,9 @@ impl Train {
             let tried = self.search_settings(data, how, notes, watch)?;
             let best = tried.first().ok_or_else(|| Error::data("no settings were tried"))?;
             let kernel = self.kernel.kernel()?.with_gamma(best.gamma);
-            return Ok((self.with_cost(best.cost).learner_for(kernel)?, tried));
+            let mut chosen = self.with_cost(best.cost);
+            chosen.metric.costs = self.costs_around(best.cost);
+            return Ok((chosen.learner_for(kernel)?, tried));
         }
         let kernel = self.kernel_for(data, how)?;
         if !self.chooses_penalty() {

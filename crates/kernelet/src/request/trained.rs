@@ -32,6 +32,11 @@ impl Trained {
         &self.fit.machine
     }
 
+    /// All machines, the smallest first.
+    pub(super) fn fits_mut(&mut self) -> impl Iterator<Item = &mut Fit> {
+        self.smaller.iter_mut().chain([&mut self.fit])
+    }
+
     /// What tuning tried, the best first: settings by their names, and the mean loss over the folds.
     pub fn settings_tried(&self) -> Vec<Value> {
         let has_gamma = self.machine().expansion.kernel.gamma().is_some();

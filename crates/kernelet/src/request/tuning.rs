@@ -30,9 +30,10 @@ impl Train {
             return Err(Error::request(format!("`tune` has nothing to choose: {given}")));
         }
         let sample = self.sample(data, notes)?;
-        let kernel = self.kernel.kernel()?;
+        // A metric is learned with the settings found, not for each of them.
+        let (kernel, one_width) = (self.kernel.kernel()?, self.with_one_width());
         let fit = |cost: f64, gamma: f64, rows: &Dataset, watch: &Watch| {
-            let learner = self.with_cost(cost).learner_for(kernel.clone().with_gamma(gamma))?;
+            let learner = one_width.with_cost(cost).learner_for(kernel.clone().with_gamma(gamma))?;
             Ok(Scaled { how: how.clone(), learner }.learn(rows, watch)?.machine)
         };
         tuning.run(sample.as_ref().unwrap_or(data), fit, watch)
@@ -67,6 +68,21 @@ impl Train {
             *(tuned.place)(&mut train.settings) = Some(value);
         }
         train
+    }
+
+    /// The costs that are compared with a learned metric: as given, or a few of the estimator.
+    pub(super) fn metric_costs(&self) -> Vec<f64> {
+        let Some(tuned) = self.tuned() else { return vec![1.0] };
+        match *(tuned.place)(&mut self.settings.clone()) {
+            Some(cost) => vec![cost],
+            None => tuned.with_metric.to_vec(),
+        }
+    }
+
+    /// The cost that is best with one width, and its neighbours.
+    pub(super) fn costs_around(&self, best: f64) -> Vec<f64> {
+        let given = self.tuned().is_none_or(|tuned| (tuned.place)(&mut self.settings.clone()).is_some());
+        if given { vec![best] } else { vec![best, 0.1 * best, 10.0 * best] }
     }
 
     fn costs(&self) -> Vec<f64> {

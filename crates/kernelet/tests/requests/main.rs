@@ -89,7 +89,9 @@ fn tried(field: &Field) -> Vec<Value> {
         "starts" => vec![json!(16)],
         "cache" | "memory" => vec![json!(50)],
         "seed" => vec![json!(7)],
-        "tune" | "whiten" => vec![json!(true)],
+        "tune" | "whiten" | "ard" => vec![json!(true)],
+        "projection" => vec![json!(1)],
+        "metric-penalty" => vec![json!(1e-3)],
         other => panic!("no value to try for {other}; add one"),
     }
 }
@@ -136,6 +138,10 @@ fn with(mut base: Map<String, Value>, name: &str, value: &Value) -> Map<String, 
     }
     if name == "coefficients" || (name == "c" && learner == "fisher" && base.contains_key("vectors") && !base.contains_key("method")) {
         base.insert("lambda".into(), 0.1.into());
+    }
+    if name == "metric-penalty" {
+        base.insert("ard".into(), true.into());
+        base.insert("metric-penalty".into(), 10.0.into());
     }
     if name == "starts" {
         base.insert("init".into(), "random".into());

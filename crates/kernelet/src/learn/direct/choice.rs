@@ -25,6 +25,9 @@ use crate::{
 /// Penalties that are tried, in units of the objective of one width at its optimum divided by the number of features.
 const PENALTIES: [f64; 4] = [1e-1, 1e-2, 1e-3, 1e-4];
 
+/// The penalty, in the same units, of learners without a target that validation rows could be compared by.
+const UNVALIDATED: f64 = 1e-2;
+
 /// With fewer rows than the first number, so many folds take the place of one part that is set aside.
 const FOLDS: [(usize, usize); 2] = [(500, 5), (2000, 3)];
 
@@ -45,12 +48,12 @@ pub(crate) trait Searched: Learner + Clone {
 /// Learns the metric of the kernel too.
 #[derive(Clone, Debug)]
 pub(crate) struct LearnedMetric<L> {
-    /// The estimator; several where its settings are chosen too, the first is that of one width.
+    /// The estimator; several where its settings are chosen too.
     pub candidates: Vec<L>,
     pub learned: Learned,
     /// The penalty; none where it is chosen, as is whether a metric is learned at all.
     pub penalty: Option<f64>,
-    /// Whether scales keep the width.
+    /// Whether there is no target: scales then keep the width, and the penalty is not validated.
     pub centred: bool,
     pub seed: u64,
 }
@@ -87,17 +90,20 @@ impl<L: Searched> Learner for LearnedMetric<L> {
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         self.check()?;
         let Some(first) = self.candidates.first() else { return Err(Error::data("there is no estimator")) };
-        if let Some(penalty) = self.penalty {
+        if self.penalty.is_some() || self.centred {
             let (fit, at) = with(first, |search| search.iterations /= 4).found(data, watch)?;
+            let penalty = self.penalty.unwrap_or(UNVALIDATED * fit.report.objective.abs() / data.dim().max(1) as f64);
             let metric = self.metric(&fit.machine, data, penalty)?;
             return self.last(first, metric, at.z, None, data, watch);
         }
-        let (one_width, tried) = self.validated(data, watch)?;
+        let (one_widths, tried) = self.validated(data, watch)?;
+        let (candidate, one_width) = one_widths.into_iter().enumerate().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
         let losses = Some((one_width, tried.iter().map(|tried| (tried.penalty, tried.loss)).collect::<Vec<_>>()));
         match tried.into_iter().min_by(|a, b| a.loss.total_cmp(&b.loss)).filter(|best| best.loss < one_width) {
             None => {
-                let mut fits = first.learn_path(data, watch)?;
-                fits.iter_mut().for_each(|fit| fit.machine.metadata.metric = Some(self.metadata(None, losses.clone())));
+                let mut fits = self.candidates[candidate].learn_path(data, watch)?;
+                let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..self.metadata(None, losses) };
+                fits.iter_mut().for_each(|fit| fit.machine.metadata.metric = Some(metadata.clone()));
                 Ok(fits)
             }
             Some(best) => self.last(&self.candidates[best.candidate], best.metric, best.at.z, losses, data, watch),
@@ -141,10 +147,10 @@ impl<L: Searched> LearnedMetric<L> {
         }
     }
 
-    /// The mean validation loss of one width, and of every penalty.
-    fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(f64, Vec<Validated>)> {
+    /// The mean validation losses of the candidates with one width, and of all with every penalty.
+    fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(Vec<f64>, Vec<Validated>)> {
         let folds = self.folds(data)?;
-        let (mut one_width, mut tried): (f64, Vec<Validated>) = (0.0, vec![]);
+        let (mut one_widths, mut tried): (Vec<f64>, Vec<Validated>) = (vec![0.0; self.candidates.len()], vec![]);
         for (k, rows) in folds.iter().enumerate() {
             let mut kept = vec![true; data.len()];
             rows.iter().for_each(|&i| kept[i] = false);
@@ -153,9 +159,7 @@ impl<L: Searched> LearnedMetric<L> {
             let loss = |machine: &Machine| Ok::<f64, Error>(machine.score(&validation)?.loss() / folds.len() as f64);
             for (candidate, learner) in self.candidates.iter().enumerate() {
                 let (plain, start) = learner.found(&fit, watch)?;
-                if candidate == 0 {
-                    one_width += loss(&plain.machine)?;
-                }
+                one_widths[candidate] += loss(&plain.machine)?;
                 let unit = plain.report.objective.abs() / data.dim().max(1) as f64;
                 let mut at = start;
                 for (place, penalty) in PENALTIES.iter().map(|penalty| penalty * unit).enumerate() {
@@ -181,7 +185,7 @@ impl<L: Searched> LearnedMetric<L> {
                 }
             }
         }
-        Ok((one_width, tried))
+        Ok((one_widths, tried))
     }
 
     /// The rows that are set aside, in turn.
@@ -256,4 +260,144 @@ fn output_gradient(kernel: &Kernel, vectors: &Matrix, coefficients: &Matrix, k: 
         }
     }
     gradient
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        data::{banana, waveform3},
+        draw::Draw,
+        learn::{
+            Fisher, Logistic, OneClass, Pca, Ridge, Svr,
+            direct::{DirectLearner, DirectTask, Margin},
+        },
+        machine::Decision,
+    };
+
+    /// Rows with so many columns of noise behind their own.
+    fn with_noise(data: &Dataset, columns: usize, seed: u64) -> Dataset {
+        let (mut draw, own, rows) = (Draw::seeded(seed), data.dim(), data.points.to_dense());
+        let points = Matrix::from_fn(data.len(), own + columns, |i, j| if j < own { rows.at(i, j) } else { draw.normal() });
+        Dataset { points: points.into(), ..data.clone() }
+    }
+
+    /// A number that depends on one direction of four.
+    fn along(n: usize, seed: u64) -> Dataset {
+        let mut draw = Draw::seeded(seed);
+        let points = Matrix::from_fn(n, 4, |_, _| draw.normal());
+        let values = Matrix::from_fn(n, 1, |i, _| {
+            let row = points.row(i);
+            (1.5 * (row[0] + row[1] - row[2])).sin() + 0.05 * draw.normal()
+        });
+        Dataset::new(points, Target::Values(values))
+    }
+
+    fn margin(gamma: f64) -> Margin {
+        let search = Search { n_vectors: 10, iterations: 100, ..Search::default() };
+        Margin { kernel: Kernel::gaussian(gamma), c: 10.0, search, ..Margin::default() }
+    }
+
+    fn ridge(gamma: f64) -> DirectLearner {
+        let search = Search { n_vectors: 12, iterations: 100, ..Search::default() };
+        DirectLearner { task: DirectTask::Ridge(Ridge { kernel: Kernel::gaussian(gamma), lambda: 0.01 }), search }
+    }
+
+    fn learned<L: Searched>(learner: L, learned: Learned) -> LearnedMetric<L> {
+        LearnedMetric { candidates: vec![learner], learned, penalty: None, centred: false, seed: 0 }
+    }
+
+    fn loss(fit: &Fit, data: &Dataset) -> f64 {
+        fit.machine.score(data).unwrap().loss()
+    }
+
+    #[test]
+    fn learned_scales_switch_noise_off() {
+        let (train, test) = (banana(600, 1), banana(2000, 2));
+        let (noisy, noisy_test) = (with_noise(&train, 20, 3), with_noise(&test, 20, 4));
+        let clean = loss(&margin(1.0).learn(&train, &Watch::none()).unwrap(), &test);
+        let one_width = loss(&margin(0.05).learn(&noisy, &Watch::none()).unwrap(), &noisy_test);
+        let fit = learned(margin(0.05), Learned::Scales).learn(&noisy, &Watch::none()).unwrap();
+        let metric = fit.machine.metadata.metric.clone().unwrap();
+        let scales = fit.machine.scale.as_ref().unwrap().factor.clone();
+        assert!(metric.used && metric.feature_scales == scales);
+        let largest_noise = scales[2..].iter().fold(0.0, |a: f64, b| a.max(*b));
+        assert!(largest_noise < 0.2 * scales[0].min(scales[1]), "{scales:?}");
+        // Measured: 0.099 without noise, 0.276 with one width, 0.107 with learned scales.
+        let found = loss(&fit, &noisy_test);
+        assert!(found - clean < 0.1 * (one_width - clean), "{clean} {one_width} {found}");
+    }
+
+    #[test]
+    fn a_map_finds_the_direction_that_counts() {
+        let (train, test) = (along(600, 1), along(1000, 2));
+        let one_width = loss(&ridge(0.25).learn(&train, &Watch::none()).unwrap(), &test);
+        for rows in [1, 2, 4] {
+            let fit = learned(ridge(0.25), Learned::Map(rows)).learn(&train, &Watch::none()).unwrap();
+            // Measured: 0.18 with one width, 0.003 to 0.006 with a map; the noise has a variance of 0.0025.
+            assert!(loss(&fit, &test) < 0.02, "{rows}: {} against {one_width}", loss(&fit, &test));
+            assert_eq!((fit.machine.expansion.vectors.dim(), fit.machine.dim()), (rows, 4));
+        }
+        assert!(one_width > 0.08, "{one_width}");
+        let error = learned(ridge(0.25), Learned::Map(5)).learn(&train, &Watch::none()).unwrap_err().to_string();
+        assert_eq!(error, "projection is 5, but must be at most 4, the number of features");
+    }
+
+    #[test]
+    fn random_labels_stay_at_chance() {
+        let mut data = with_noise(&banana(400, 1), 4, 2);
+        if let Target::Classes(classes) = &mut data.target {
+            let mut draw = Draw::seeded(5);
+            draw.shuffle(&mut classes.codes);
+        }
+        let fit = learned(margin(0.2), Learned::Scales).learn(&data, &Watch::none()).unwrap();
+        let metric = fit.machine.metadata.metric.unwrap();
+        let best = metric.tried.iter().fold(f64::INFINITY, |a, b| a.min(b.1)).min(metric.one_width_loss.unwrap());
+        assert!(best > 0.4, "{metric:?}");
+    }
+
+    #[test]
+    fn factors_of_one_change_no_bit() {
+        let data = waveform3(200, 1);
+        for learned in [Learned::Width, Learned::Scales] {
+            let mut still = margin(0.05);
+            still.search.iterations = 0;
+            let plain = still.learn(&data, &Watch::none()).unwrap().machine;
+            still.search.metric = Metric { learned, ..Metric::default() };
+            let same = still.learn(&data, &Watch::none()).unwrap().machine;
+            assert_eq!(same.expansion, plain.expansion);
+            assert_eq!(same.outputs_for(&data.points).unwrap(), plain.outputs_for(&data.points).unwrap());
+        }
+    }
+
+    #[test]
+    fn every_estimator_gains_by_learned_scales() {
+        let (classes, values) = (with_noise(&banana(300, 1), 6, 2), with_noise(&along(300, 1), 4, 2));
+        let kernel = Kernel::gaussian(0.1);
+        let tasks = [
+            (DirectTask::Fisher { fisher: Fisher { kernel: kernel.clone(), lambda: 0.01, ..Fisher::default() }, margin: None }, &classes),
+            (DirectTask::Logistic(Logistic { kernel: kernel.clone(), c: 10.0, ..Logistic::default() }), &classes),
+            (DirectTask::OneClass(OneClass { kernel: kernel.clone(), nu: 0.1, ..OneClass::default() }), &classes),
+            (DirectTask::Pca(Pca { kernel: kernel.clone(), ..Pca::default() }), &classes),
+            (DirectTask::Svr(Svr { kernel, c: 10.0, ..Svr::default() }), &values),
+        ];
+        for (task, data) in tasks {
+            let search = Search { n_vectors: 12, iterations: 40, ..Search::default() };
+            let direct = DirectLearner { task, search };
+            let plain = direct.learn(data, &Watch::none()).unwrap();
+            let centred = matches!(plain.machine.decision, Decision::Novelty | Decision::Features);
+            let penalty = Some(1e-4 * plain.report.objective.abs());
+            let fit = LearnedMetric { penalty, centred, ..learned(direct, Learned::Scales) }.learn(data, &Watch::none()).unwrap();
+            assert!(
+                fit.report.objective < plain.report.objective,
+                "{}: {} {}",
+                fit.machine.metadata.learner.unwrap(),
+                fit.report.objective,
+                plain.report.objective
+            );
+            let scales = fit.machine.scale.unwrap().factor;
+            let middle: f64 = scales.iter().map(|s| s.ln()).sum::<f64>() / scales.len() as f64;
+            assert!(!centred || middle.abs() < 1e-9, "{scales:?}");
+        }
+    }
 }
