@@ -74,7 +74,7 @@ def folded(steps: list[Any], machine: _core.Machine) -> _core.Machine:
         # ((x - s1) f1 - s2) f2 = (x - (s1 + s2 / f1)) f1 f2
         shift, factor = first_shift + shift / first_factor, first_factor * factor
     shifted = bool(np.any(shift != 0))
-    about["scale"] = {"shift": shift.tolist() if shifted else None, "factor": factor.tolist()}
+    about["scale"] = {**scale, "shift": shift.tolist() if shifted else None, "factor": factor.tolist()}
     return _core.Machine.of_parts(json.dumps(about), machine.vectors(), machine.stored(), machine.offsets())
 
 

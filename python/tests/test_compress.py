@@ -1,5 +1,6 @@
 """Models of others made small: what is read is what they predict, and all vectors keep it."""
 
+import json
 import pickle
 
 import numpy as np
@@ -20,8 +21,9 @@ from sklearn.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
 from sklearn.utils.validation import check_is_fitted
 
 import kernelet
-from kernelet import SparseKernelPCA, SparseKernelRidge, SparseOneClassSVM, SparseSVC, SparseSVR
+from kernelet import SparseKernelPCA, SparseKernelRidge, SparseOneClassSVM, SparseSVC, SparseSVR, _core
 from kernelet._convert import convert
+from kernelet._folded import folded
 
 X, Y = load_iris(return_X_y=True)
 TWO = Y < 2
@@ -160,6 +162,24 @@ def test_pipelines_keep_their_other_steps_and_fold_scalers_into_files(tmp_path):
     other = kernelet.compress(make_pipeline(PCA(3), SVR()).fit(rows, numbers), n_vectors=5)
     with pytest.raises(ValueError, match="PCA cannot be written"):
         other.save(tmp_path / "other.model")
+
+
+def test_a_linear_map_stays_behind_the_scalers_that_are_folded_in(tmp_path):
+    rows = load_diabetes(return_X_y=True)[0]
+    rng = np.random.default_rng(0)
+    linear, vectors, coefficients = rng.normal(size=(3, rows.shape[1])), rng.normal(size=(7, 3)), rng.normal(size=(7, 1))
+    scale = {"shift": None, "factor": np.full(rows.shape[1], 0.5).tolist(), "map": linear.tolist()}
+    about = {"kernel": {"name": "gaussian", "gamma": 0.1}, "decision": {"rule": "values"}, "scale": scale}
+    machine = _core.Machine.of_parts(json.dumps(about), vectors, coefficients, [0.5])
+    assert json.loads(machine.parts())["scale"] == scale and json.loads(machine.description())["dim"] == rows.shape[1]
+    step = StandardScaler().fit(rows)
+    whole = folded([step], machine)
+    want = rbf_kernel(0.5 * step.transform(rows) @ linear.T, vectors, gamma=0.1) @ coefficients + 0.5
+    np.testing.assert_allclose(machine.outputs(step.transform(rows)), want, atol=1e-12)
+    np.testing.assert_allclose(whole.outputs(rows), want, atol=1e-12)
+    whole.save(tmp_path / "whole.model")
+    np.testing.assert_array_equal(_core.Machine.load(tmp_path / "whole.model").outputs(rows), whole.outputs(rows))
+    np.testing.assert_allclose(SparseSVR.load(tmp_path / "whole.model").predict(rows), want.ravel(), atol=1e-12)
 
 
 def test_calibration_stays_around_smaller_machines():

@@ -201,7 +201,7 @@ fn standardised(mut train: Dataset, mut test: Dataset) -> (Dataset, Dataset) {
     for data in [&mut train, &mut test] {
         if let Target::Values(values) = &mut data.target {
             let columns = values.cols();
-            values.values_mut().chunks_mut(columns.max(1)).for_each(|row| scale.apply_row(row));
+            values.values_mut().chunks_mut(columns.max(1)).for_each(|row| scale.scale_row(row));
         }
     }
     (train, test)

@@ -6,6 +6,7 @@ use std::{
 };
 
 use kernelet::{
+    data::Scale,
     kernel::Kernel,
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor, Work},
@@ -36,12 +37,17 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-fn machine(kernel: Kernel, coefficients: Coefficients, dim: usize) -> Machine {
+/// A machine of rows of `dim` features, which go through a linear map to `mapped` numbers where that is given.
+fn machine(kernel: Kernel, coefficients: Coefficients, dim: usize, mapped: Option<usize>) -> Machine {
     let m = coefficients.stored().rows();
-    let vectors = Matrix::from_fn(m, dim, |i, j| ((i * 5 + j) as f64).sin());
+    let vectors = Matrix::from_fn(m, mapped.unwrap_or(dim), |i, j| ((i * 5 + j) as f64).sin());
+    let scale = mapped.map(|width| Scale {
+        map: Some(Matrix::from_fn(width, dim, |k, j| ((k + 3 * j) as f64).sin() / dim as f64)),
+        ..Scale::new(Some(vec![0.1; dim]), vec![0.5; dim])
+    });
     let offsets = vec![0.1; coefficients.n_outputs()];
     let expansion = Expansion { kernel, vectors: vectors.into(), coefficients };
-    Machine { expansion, offsets, decision: Decision::Features, scale: None, names: None, calibration: None, metadata: Metadata::default() }
+    Machine { expansion, offsets, decision: Decision::Features, scale, names: None, calibration: None, metadata: Metadata::default() }
 }
 
 #[test]
@@ -55,8 +61,8 @@ fn a_row_allocates_nothing_from_the_second_call_on() {
     ];
     for kernel in Kernel::examples() {
         for coefficients in layouts.clone() {
-            for dim in [20, 900] {
-                let machine = machine(kernel.clone(), coefficients.clone(), dim);
+            for (dim, mapped) in [(20, None), (900, None), (20, Some(7)), (900, Some(30))] {
+                let machine = machine(kernel.clone(), coefficients.clone(), dim, mapped);
                 for predictor in [Predictor::new(&machine), Predictor::single(&machine)] {
                     let rows = Matrix::from_fn(10, dim, |i, j| ((i * 3 + j) as f64).cos());
                     let (mut out, mut work) = (vec![0.0; machine.n_outputs()], Work::default());

@@ -133,7 +133,7 @@ fn sparse_machine() -> Machine {
         },
         offsets: vec![-0.1, 0.2, 0.3],
         decision: Decision::Votes { labels: ["1", "two", "3.0"].map(Label::new).to_vec() },
-        scale: Some(Scale { shift: Some(vec![0.1, 0.2, 0.3, 0.4, 0.5]), factor: vec![1.0, 2.0, 0.0, 0.3, 1e3] }),
+        scale: Some(Scale::new(Some(vec![0.1, 0.2, 0.3, 0.4, 0.5]), vec![1.0, 2.0, 0.0, 0.3, 1e3])),
         names: Some(["a", "b", "größe", "d \"quoted\"", ""].map(String::from).to_vec()),
         calibration: Some(Calibration::Sigmoid { a: vec![-1.1, -1.2, -1.3], b: vec![0.1, 0.2, 0.3] }),
         metadata: Metadata {
@@ -170,12 +170,20 @@ fn codes_machine() -> Machine {
     Machine { decision, metadata: Metadata { learner: Some("svc".into()), ..Metadata::default() }, ..dense_machine() }
 }
 
+/// The machine in `native-v3-map.kernelet`.
+fn mapped_machine() -> Machine {
+    let map = Matrix::new(vec![0.1, -0.2, 1.0 / 3.0, 4.0, 0.0, 1e-300], 3, 2).unwrap();
+    let scale = Scale { shift: Some(vec![0.5, -1.0]), factor: vec![0.3, 1e3], map: Some(map) };
+    Machine { scale: Some(scale), names: Some(["width", "height"].map(String::from).to_vec()), ..dense_machine() }
+}
+
 #[test]
 fn native_files_of_every_version_still_load() {
     let files = [
         ("native-v1.kernelet", sparse_machine()),
         ("native-v1-dense.kernelet", dense_machine()),
         ("native-v2-codes.kernelet", codes_machine()),
+        ("native-v3-map.kernelet", mapped_machine()),
     ];
     for (name, machine) in files {
         assert_eq!(model::load(folder().join(name)).unwrap(), machine, "{name}");

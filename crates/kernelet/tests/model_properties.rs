@@ -54,32 +54,47 @@ fn machine() -> impl Strategy<Value = Machine> {
             _ => (Decision::Features, classes),
         };
         let width = if rule == 1 { classes - 1 } else { outputs };
-        let names = proptest::option::of(vec(any::<String>(), dim));
-        let scale = proptest::option::of((proptest::option::of(vec(number(), dim)), vec(number(), dim)));
-        let parts = (points(count, dim), matrix(count, width), vec(number(), outputs), vec(0..=count, classes - 1), names, scale);
-        (parts, any::<bool>(), vec(number(), 10)).prop_map(move |((vectors, values, offsets, mut cuts, names, scale), probable, extra)| {
-            cuts.sort_unstable();
-            let starts = [&[0], &cuts[..], &[count]].concat();
-            let sigmoid = |b: usize| Calibration::Sigmoid { a: vec![extra[0]; outputs], b: vec![extra[1]; b] };
-            let calibration = match decision {
-                Decision::Novelty => Calibration::Marks { marks: extra.clone() },
-                Decision::Values => sigmoid(0),
-                _ => sigmoid(outputs),
-            };
-            let coefficients = match rule {
-                1 => Coefficients::Pairwise(Pairwise { starts, values }),
-                _ => Coefficients::Dense(values),
-            };
-            Machine {
-                expansion: Expansion { kernel: kernel.clone(), vectors, coefficients },
-                offsets,
-                decision: decision.clone(),
-                scale: scale.map(|(shift, factor)| Scale { shift, factor }),
-                names,
-                calibration: probable.then_some(calibration),
-                metadata: Metadata { c: probable.then_some(extra[2]), learner: probable.then(|| "nu-svc".into()), ..Metadata::default() },
-            }
-        })
+        // Rows have as many features as vectors unless there is a linear map between them.
+        let features = proptest::option::of(1usize..5).prop_map(move |features| features.filter(|_| dim > 0));
+        let scale = proptest::option::of(features.prop_flat_map(move |features| {
+            let n = features.unwrap_or(dim);
+            let map = features.map_or(Just(None).boxed(), |n| matrix(dim, n).prop_map(Some).boxed());
+            (proptest::option::of(vec(number(), n)), vec(number(), n), map).prop_map(|(shift, factor, map)| Scale { shift, factor, map })
+        }));
+        let scale = scale.prop_flat_map(move |scale| {
+            let n = scale.as_ref().map_or(dim, Scale::dim);
+            (proptest::option::of(vec(any::<String>(), n)), Just(scale))
+        });
+        let parts = (points(count, dim), matrix(count, width), vec(number(), outputs), vec(0..=count, classes - 1), scale);
+        (parts, any::<bool>(), vec(number(), 10)).prop_map(
+            move |((vectors, values, offsets, mut cuts, (names, scale)), probable, extra)| {
+                cuts.sort_unstable();
+                let starts = [&[0], &cuts[..], &[count]].concat();
+                let sigmoid = |b: usize| Calibration::Sigmoid { a: vec![extra[0]; outputs], b: vec![extra[1]; b] };
+                let calibration = match decision {
+                    Decision::Novelty => Calibration::Marks { marks: extra.clone() },
+                    Decision::Values => sigmoid(0),
+                    _ => sigmoid(outputs),
+                };
+                let coefficients = match rule {
+                    1 => Coefficients::Pairwise(Pairwise { starts, values }),
+                    _ => Coefficients::Dense(values),
+                };
+                Machine {
+                    expansion: Expansion { kernel: kernel.clone(), vectors, coefficients },
+                    offsets,
+                    decision: decision.clone(),
+                    scale,
+                    names,
+                    calibration: probable.then_some(calibration),
+                    metadata: Metadata {
+                        c: probable.then_some(extra[2]),
+                        learner: probable.then(|| "nu-svc".into()),
+                        ..Metadata::default()
+                    },
+                }
+            },
+        )
     })
 }
 
@@ -115,7 +130,9 @@ proptest! {
 
     #[test]
     fn any_machine_that_libsvm_can_express_returns_from_its_text_to_the_bit(machine in machine()) {
-        let machine = Machine { scale: None, ..machine };
+        // Behind a linear map the names are those of other features.
+        let names = machine.names.clone().filter(|_| machine.map().is_none());
+        let machine = Machine { scale: None, names, ..machine };
         let Ok(text) = libsvm::to_text(&machine) else { return Ok(()) };
         let back = model::load_bytes(text.as_bytes(), "m").unwrap();
         prop_assert_eq!(libsvm::to_text(&back).unwrap(), text);

@@ -169,17 +169,17 @@ impl Export {
     /// The model text, and beside it the range file where the machine scales its rows.
     fn write_libsvm(&self, mut machine: Machine, report_losses: impl Fn()) -> Result<Exported> {
         let mut exported = Exported::new(To::Libsvm, &self.output);
-        let scale = machine.scale.take();
+        let scaling = machine.scale.take().map(|scale| Range::of(&scale)).transpose()?;
         libsvm::to_text(&machine)?;
         let mut range = self.output.clone().into_os_string();
         range.push(".range");
         let range = Path::new(&range);
-        if scale.is_some() {
+        if scaling.is_some() {
             Beside::Range.check(range, &[&self.model], self.force)?;
         }
         report_losses();
-        if scale.is_some() {
-            write_range(&Machine { scale, ..machine.clone() }, range)?;
+        if let Some(scaling) = scaling {
+            scaling.save(range)?;
             exported.files.push(range.display().to_string());
         }
         libsvm::save(&machine, &self.output)?;

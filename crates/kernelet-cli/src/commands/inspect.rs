@@ -67,6 +67,8 @@ struct Inspected {
     bytes: usize,
     evaluations_per_row: usize,
     scale: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    projection: Option<Projection>,
     probabilities: bool,
     calibration: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -75,6 +77,13 @@ struct Inspected {
     #[serde(rename = "facts")]
     metadata: Metadata,
     source: &'static str,
+}
+
+/// The size of the linear map behind the scaling.
+#[derive(Serialize)]
+struct Projection {
+    rows: usize,
+    cols: usize,
 }
 
 impl Inspected {
@@ -98,6 +107,7 @@ impl Inspected {
             // Every vector is shared by all outputs.
             evaluations_per_row: machine.n_vectors(),
             scale: machine.scale.as_ref().map(kind_of_scale),
+            projection: machine.map().map(|map| Projection { rows: map.rows(), cols: map.cols() }),
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             feature_scales: FeatureScales::of(&machine),
@@ -162,6 +172,7 @@ impl Answer for Inspected {
         pairs.push(("bytes", count(self.bytes)));
         pairs.push(("a row costs", counted(self.evaluations_per_row, "kernel evaluation")));
         pairs.push(("scaling", self.scale.unwrap_or("none").into()));
+        pairs.extend(self.projection.as_ref().map(|map| ("map", format!("{} x {}", count(map.rows), count(map.cols)))));
         pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));

@@ -139,6 +139,9 @@ impl Report {
     fn size_of_images(&self, machine: &Machine) -> Result<Option<(usize, usize)>> {
         match self.images {
             Some(Images::None) => Ok(None),
+            Some(Images::Size(_)) if machine.map().is_some() => {
+                Err(Failure::usage("--images draws vectors, but those of this model are behind a linear map and are no images"))
+            }
             Some(Images::Size((width, height))) if width.checked_mul(height) != Some(machine.dim()) => Err(Failure::usage(format!(
                 "--images {width}x{height} has {} pixels, but the vectors have {} features",
                 width.saturating_mul(height),
@@ -233,7 +236,7 @@ pub fn square(machine: &Machine) -> Option<(usize, usize)> {
     let side = machine.dim().isqrt();
     let square = side * side == machine.dim() && (8..=64).contains(&side);
     let precomputed = matches!(machine.expansion.kernel, kernelet::kernel::Kernel::Precomputed(_));
-    (square && machine.names.is_none() && !precomputed).then_some((side, side))
+    (square && machine.names.is_none() && machine.map().is_none() && !precomputed).then_some((side, side))
 }
 
 /// Writes the page, and says what is on it.

@@ -117,3 +117,23 @@ fn what_the_format_cannot_express_is_rejected_and_nothing_is_written() {
     export("x.xml", &["xml"]).failed(2, "possible values: onnx, c, libsvm, json, range");
     assert_eq!(folder.names(), ["a.csv", "m"]);
 }
+
+#[test]
+fn a_linear_map_goes_along_or_the_format_is_refused() {
+    let folder = Folder::new();
+    let (model, data, out) = (folder.mapped_model(), folder.file("rows.svm", "1 1:0.5 2:1\n-1 1:1 2:1 3:1\n"), folder.path("out"));
+    run(&["export", &model, "-o", &out, "--to", "libsvm"]).failed(2, "does not work with a linear map of the features");
+    run(&["export", &model, "-o", &out, "--to", "range"]).failed(2, "does not work with a linear map of the features");
+    assert_eq!(folder.names(), ["mapped.json", "rows.svm"]);
+    for to in ["onnx", "c", "json"] {
+        run(&["export", &model, "-o", &folder.path(&format!("m.{to}")), "--to", to]).succeeded();
+    }
+    let decisions = |model: &str| run(&["predict", model, &data, "--values", "decision"]).succeeded().out;
+    let text = decisions(&model);
+    assert_eq!(decisions(&folder.path("m.json")), text);
+    // Rows (0.5, 2) and (1.5, 1) behind the map, vectors (0, 0) and (1, 1).
+    let output = |x: f64, y: f64| (-0.5 * (x * x + y * y)).exp() - (-0.5 * ((x - 1.0).powi(2) + (y - 1.0).powi(2))).exp() + 0.1;
+    for (line, want) in text.lines().skip(1).zip([output(0.5, 2.0), output(1.5, 1.0)]) {
+        assert!((line.parse::<f64>().unwrap() - want).abs() < 1e-12, "{line} {want}");
+    }
+}

@@ -36,3 +36,18 @@ fn libsvm_models_are_known_by_content() {
     let json = run(&["inspect", &text, "--json"]).json();
     assert_eq!((&json["source"], &json["kernel"], &json["facts"]["learner"]), (&"libsvm".into(), &"gaussian".into(), &"svc".into()));
 }
+
+#[test]
+fn a_linear_map_is_shown_with_its_size() {
+    let folder = Folder::new();
+    let model = folder.mapped_model();
+    let json = run(&["inspect", &model, "--json"]).json();
+    assert_eq!(
+        (&json["projection"], &json["dim"], &json["scale"]),
+        (&serde_json::json!({"rows": 2, "cols": 3}), &3.into(), &"factors".into())
+    );
+    assert!(run(&["inspect", &model]).succeeded().out.contains("map            2 x 3\n"));
+    assert!(run(&["inspect", &folder.model(), "--json"]).json().get("projection").is_none());
+    let images = run(&["inspect", &model, "--images", "1x2", "-o", &folder.path("v.png")]);
+    images.failed(2, "those of this model are behind a linear map");
+}

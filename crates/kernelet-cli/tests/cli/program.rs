@@ -41,6 +41,16 @@ impl Folder {
         names
     }
 
+    /// A model by hand: three features behind a linear map to two numbers.
+    pub fn mapped_model(&self) -> String {
+        let model = serde_json::json!({
+            "format": "kernelet-json", "version": 2, "program": "by hand", "kernel": {"name": "gaussian", "gamma": 0.5}, "dim": 2,
+            "decision": {"rule": "sign", "negative": "-1", "positive": "1"}, "offsets": [0.1], "coefficients": [[1.0], [-1.0]],
+            "scale": {"shift": null, "factor": [1.0, 2.0, 1.0], "map": [[1.0, 0.0, 0.5], [0.0, 1.0, -1.0]]}, "vectors": [[0.0, 0.0], [1.0, 1.0]],
+        });
+        self.file("mapped.json", model.to_string())
+    }
+
     /// A model trained on [`two_classes`].
     pub fn model(&self) -> String {
         let (data, model) = (self.file("train.svm", two_classes(60)), self.path("m.model"));

@@ -135,9 +135,9 @@ fn plane(points: &Points) -> Vec<[f64; 2]> {
     values.as_chunks().0.to_vec()
 }
 
-/// The vectors of a small machine that lie in the picture, as rows are before scaling.
+/// The vectors of a small machine that lie in the picture, as rows are before scaling; none behind a linear map, which has no inverse.
 fn circled(machine: &Machine, x: &Span, y: &Span) -> Vec<[f64; 2]> {
-    if machine.n_vectors() > VECTORS {
+    if machine.n_vectors() > VECTORS || machine.map().is_some() {
         return vec![];
     }
     let unscaled = |mut vector: [f64; 2]| {
@@ -266,9 +266,13 @@ mod tests {
         };
         on(&plain, 0.0, 2.0);
         // Rows are shifted by 1 along x and doubled before the kernel sees them.
-        let scaled = Machine { scale: Some(Scale { shift: Some(vec![1.0, 0.0]), factor: vec![2.0; 2] }), ..plain.clone() };
+        let scaled = Machine { scale: Some(Scale::new(Some(vec![1.0, 0.0]), vec![2.0; 2])), ..plain.clone() };
         on(&scaled, 1.0, 1.0);
         assert_eq!(circled(&scaled, &x, &y), [[1.0, 0.0]]);
+        let map = Matrix::from_fn(2, 2, |k, j| if k == j { -1.0 } else { 0.0 });
+        let mapped = Machine { scale: scaled.scale.clone().map(|scale| Scale { map: Some(map), ..scale }), ..plain.clone() };
+        on(&mapped, 1.0, 1.0);
+        assert!(circled(&mapped, &x, &y).is_empty());
         on(&Machine { decision: Decision::Votes { labels: labels() }, ..plain.clone() }, 0.0, 2.0);
         let mut two = Machine { decision: Decision::Largest { labels: labels() }, offsets: vec![(-4f64).exp(), 0.0], ..plain };
         two.expansion.coefficients = Coefficients::Dense(Matrix::new(vec![0.0, 1.0], 1, 2).unwrap());

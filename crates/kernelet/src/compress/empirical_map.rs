@@ -38,7 +38,7 @@ impl EmpiricalMap {
             return Ok(None);
         }
         machine.check()?;
-        let n = machine.dim();
+        let n = machine.expansion.vectors.dim();
         let Some(data) = gram.filter(|data| data.len() == n && data.dim() == n) else {
             return Err(Error::data(format!(
                 "the kernel is precomputed, so that data are needed: the {n} training rows in their order, each with its kernel values with all of them"

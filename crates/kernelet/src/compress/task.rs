@@ -60,8 +60,8 @@ impl<'a> Task<'a> {
         if let Some(data) = self.data {
             data.check()?;
             // Sparse rows may end with the last feature that is not zero.
-            if !data.points.is_sparse() && data.dim() != dim {
-                return Err(Error::Shape { what: "features of the data", expected: dim, found: data.dim() });
+            if !data.points.is_sparse() && data.dim() != self.machine.dim() {
+                return Err(Error::Shape { what: "features of the data", expected: self.machine.dim(), found: data.dim() });
             }
         }
         match self.candidates {

@@ -9,22 +9,32 @@
 //! that it cannot be divided by its spread, has factor 1: shifted it becomes 0, unshifted it stays as it is.
 use serde::{Deserialize, Serialize};
 
-use super::{Csr, Points};
+use super::{Csr, Points, linear_map::as_rows};
 use crate::{
     Error, Named, Result,
-    linalg::{Matrix, Real},
+    linalg::{Matrix, Real, dot},
 };
 
-/// x_j becomes `(x_j - shift_j) * factor_j`. Without shifts zero stays zero and sparse rows stay sparse.
+/// x_j becomes `(x_j - shift_j) * factor_j`, and where there is a map the row x becomes `map * x` afterwards. Without shifts and map zero
+/// stays zero and sparse rows stay sparse.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scale {
     /// Subtracted first; None: nothing is.
     pub shift: Option<Vec<f64>>,
     /// Multiplied afterwards.
     pub factor: Vec<f64>,
+    /// One row for each number of the result, one column for each feature; None: the result is the scaled row.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "as_rows")]
+    pub map: Option<Matrix>,
 }
 
 impl Scale {
+    /// Shifts and factors without a map.
+    pub fn new(shift: Option<Vec<f64>>, factor: Vec<f64>) -> Self {
+        Scale { shift, factor, map: None }
+    }
+
     /// Mean 0 and standard deviation 1 for each feature; sparse points are divided by the deviation only.
     ///
     /// The deviation is that of the rows themselves (divided by n, not n - 1) about their mean, zeros included.
@@ -33,7 +43,7 @@ impl Scale {
         let ranges = ranges(points);
         let (means, deviations) = moments(points, &ranges);
         let factor = deviations.into_iter().map(inverse).collect();
-        Ok(Scale { shift: (!points.is_sparse()).then_some(means), factor })
+        Ok(Scale::new((!points.is_sparse()).then_some(means), factor))
     }
 
     /// Each feature from -1 to 1, up to rounding; sparse points are divided by the feature's largest magnitude.
@@ -41,12 +51,12 @@ impl Scale {
         check_usable(points)?;
         let ranges = ranges(points);
         if points.is_sparse() {
-            return Ok(Scale { shift: None, factor: ranges.iter().map(|range| inverse(range.largest())).collect() });
+            return Ok(Scale::new(None, ranges.iter().map(|range| inverse(range.largest())).collect()));
         }
         // Halves first: the whole range of huge numbers can overflow.
         let middle = ranges.iter().map(|range| if range.low == range.high { range.low } else { range.low / 2.0 + range.high / 2.0 });
         let factor = ranges.iter().map(|range| inverse(range.high / 2.0 - range.low / 2.0)).collect();
-        Ok(Scale { shift: Some(middle.collect()), factor })
+        Ok(Scale::new(Some(middle.collect()), factor))
     }
 
     /// Number of features.
@@ -54,25 +64,30 @@ impl Scale {
         self.factor.len()
     }
 
-    /// The points scaled. Single precision stays single precision; sparse points stay sparse unless there is a shift, which makes
+    /// The points scaled. Single precision stays single precision; sparse points stay sparse unless there is a shift or a map, which makes
     /// them dense (double precision).
     ///
     /// Dense points must have the features of the scale. Sparse points may lack columns, which are zero, or have more: a feature
     /// that was unknown when the scale was fitted has no scale and no part in the model, and is dropped.
     /// A number that is not finite, before or after scaling, is an error.
     pub fn apply(&self, points: &Points) -> Result<Points> {
-        if let Some(shift) = self.shift.as_ref().filter(|shift| shift.len() != self.dim()) {
-            return Err(Error::Shape { what: "shifts of the scale", expected: self.dim(), found: shift.len() });
-        }
+        self.check_shape()?;
         if !points.is_sparse() && points.dim() != self.dim() {
             return Err(Error::Shape { what: "features", expected: self.dim(), found: points.dim() });
         }
         points.check_finite()?;
-        let scaled: Points = match points {
-            Points::F64(matrix) => self.scaled(matrix.clone()).into(),
-            Points::F32(matrix) => self.scaled(matrix.clone()).into(),
-            Points::Sparse(rows) if self.shift.is_none() => fitted(rows, self.dim())?.mapped(|j, value| value * self.factor[j]).into(),
-            Points::Sparse(rows) => {
+        let scaled: Points = match (points, &self.map) {
+            (Points::F32(_), Some(map)) => {
+                let mapped = self.mapped(map, points);
+                Matrix::from_fn(mapped.rows(), mapped.cols(), |i, k| mapped.at(i, k) as f32).into()
+            }
+            (_, Some(map)) => self.mapped(map, points).into(),
+            (Points::F64(matrix), None) => self.scaled(matrix.clone()).into(),
+            (Points::F32(matrix), None) => self.scaled(matrix.clone()).into(),
+            (Points::Sparse(rows), None) if self.shift.is_none() => {
+                fitted(rows, self.dim())?.mapped(|j, value| value * self.factor[j]).into()
+            }
+            (Points::Sparse(rows), None) => {
                 let mut dense = Matrix::<f64>::zeros(rows.len(), self.dim());
                 points.copy_rows(0..rows.len(), self.dim(), dense.values_mut());
                 self.scaled(dense).into()
@@ -84,8 +99,17 @@ impl Scale {
         }
     }
 
-    /// One dense row scaled in place; a number that is not finite stays so.
-    pub fn apply_row(&self, row: &mut [f64]) {
+    /// One dense row, scaled and mapped; a number that is not finite stays so.
+    pub fn apply_row(&self, mut row: Vec<f64>) -> Vec<f64> {
+        self.scale_row(&mut row);
+        match &self.map {
+            Some(map) => map.iter().map(|weights| dot(weights, &row)).collect(),
+            None => row,
+        }
+    }
+
+    /// One dense row scaled in place, as it is before the map; a number that is not finite stays so.
+    pub fn scale_row(&self, row: &mut [f64]) {
         row.iter_mut().enumerate().for_each(|(j, value)| *value = self.one(j, *value));
     }
 
@@ -291,7 +315,7 @@ mod tests {
     fn sparse_points_are_divided_but_not_shifted() {
         let sparse: Points = Csr::from_dense(&example()).into();
         let scale = Scale::standard(&sparse).unwrap();
-        assert_eq!(scale, Scale { shift: None, factor: Scale::standard(&example().into()).unwrap().factor });
+        assert_eq!(scale, Scale::new(None, Scale::standard(&example().into()).unwrap().factor));
         let scaled = scale.apply(&sparse).unwrap();
         assert!(scaled.is_sparse());
         assert_close(&scaled.to_dense().col(1), &[0.0, 0.0, -4.0 / 4.75f64.sqrt(), 2.0 / 4.75f64.sqrt()], 1e-15);
@@ -303,7 +327,7 @@ mod tests {
 
     #[test]
     fn sparse_columns_may_be_missing_or_too_many_but_dense_ones_may_not() {
-        let scale = Scale { shift: None, factor: vec![2.0, 3.0] };
+        let scale = Scale::new(None, vec![2.0, 3.0]);
         let rows = |values: &[f64]| Points::from(Csr::from_dense(&Matrix::new(values.to_vec(), 1, values.len()).unwrap()));
         assert_eq!(scale.apply(&rows(&[1.0])).unwrap(), rows(&[2.0, 0.0]));
         assert_eq!(scale.apply(&rows(&[1.0, 1.0, 9.0])).unwrap(), rows(&[2.0, 3.0]));
@@ -322,7 +346,7 @@ mod tests {
         assert_eq!((scale.shift.unwrap()[0], scale.factor[0]), (1e9 + 0.5, 2.0));
         // A sum of 0.1 is not exact, yet a constant column is constant.
         let constant = Scale::standard(&Matrix::column(vec![0.1; 777]).into()).unwrap();
-        assert_eq!(constant, Scale { shift: Some(vec![0.1]), factor: vec![1.0] });
+        assert_eq!(constant, Scale::new(Some(vec![0.1]), vec![1.0]));
     }
 
     #[test]
@@ -353,7 +377,7 @@ mod tests {
             assert!(scaling.fit(&bad).unwrap_err().to_string().starts_with("a value in row 2, column 1 is NaN"));
         }
         assert_eq!((Scaling::named("max"), Scaling::None.fit(&bad).unwrap()), (None, None));
-        let large = Scale { shift: None, factor: vec![1e300] };
+        let large = Scale::new(None, vec![1e300]);
         let text = large.apply(&Matrix::column(vec![1.0, 1e10]).into()).unwrap_err().to_string();
         assert_eq!(text, "a scaled value in row 2, column 1 is inf; every number must be finite");
         let single = large.apply(&Matrix::<f32>::column(vec![1.0]).into()).unwrap_err().to_string();

@@ -70,7 +70,7 @@ impl Scaled {
             // A learned metric comes after the scaling.
             fit.machine.scale = Some(match &fit.machine.scale {
                 None => scale.clone(),
-                Some(learned) => Scale { factor: scale.factor.iter().zip(&learned.factor).map(|(a, b)| a * b).collect(), ..scale.clone() },
+                Some(learned) => scale.then(learned)?,
             });
         }
         Ok(fits)

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::{Coefficients, Expansion, Pairwise};
 use crate::{
-    data::{Points, Scale},
+    data::{Points, Scale, map_dense},
     kernel::{
         Kernel,
         block::{Columns, Scratch},
@@ -29,7 +29,7 @@ const MANY_FEATURES: usize = 4096;
 /// Linear machines collapse when the collapsed form has at most this many numbers, or no more than the vectors.
 const COLLAPSED: usize = 1 << 24;
 
-/// Input rows, and the scale that is applied to them.
+/// Input rows, and the scale that is applied to them; its map is left to [`Input::map`].
 pub(super) struct Input<'a> {
     pub rows: InputRows<'a>,
     pub scale: Option<&'a Scale>,
@@ -69,7 +69,7 @@ impl RowSource for Input<'_> {
             (InputRows::Points(points, first), _) => points.copy_rows(first + i..first + i + 1, dim, buffer),
         }
         match (&self.rows, self.scale) {
-            (_, Some(scale)) => scale.apply_row(buffer),
+            (_, Some(scale)) => scale.scale_row(buffer),
             (InputRows::Points(Points::Sparse(rows), first), None) => {
                 let (columns, values) = rows.row(first + i);
                 let known = columns.partition_point(|&c| (c as usize) < dim);
@@ -82,6 +82,21 @@ impl RowSource for Input<'_> {
 }
 
 impl Input<'_> {
+    /// `count` rows through the scale and its map, one after another in `mapped.out`.
+    pub fn map(&self, map: &Matrix, count: usize, mapped: &mut Mapped) {
+        let Mapped { rows, out } = mapped;
+        out.resize(count * map.rows(), 0.0);
+        if let (InputRows::Points(Points::Sparse(sparse), first), Some(scale @ Scale { shift: None, .. })) = (&self.rows, self.scale) {
+            return scale.map_sparse(map, sparse, *first..first + count, out);
+        }
+        rows.resize(count * map.cols(), 0.0);
+        // Rows that are scaled are written to the buffer.
+        for (i, row) in rows.chunks_exact_mut(map.cols().max(1)).enumerate() {
+            self.row(i, row);
+        }
+        map_dense(map, rows, out);
+    }
+
     /// `count` rows scaled, as points: sparse where they can be, else in the memory of `spare`.
     fn points(&self, count: usize, dim: usize, spare: &mut Spare) -> Points {
         let keeps_zero = self.scale.is_none_or(|scale| scale.shift.is_none());
@@ -114,6 +129,14 @@ pub struct Work {
     single: Buffers<f32>,
     scratch: Scratch,
     spare: Spare,
+    pub(super) mapped: Mapped,
+}
+
+/// Rows on their way through a linear map: scaled, and as the kernel sees them.
+#[derive(Debug, Default)]
+pub(super) struct Mapped {
+    rows: Vec<f64>,
+    pub out: Vec<f64>,
 }
 
 /// Buffers for the rows of a kernel block.

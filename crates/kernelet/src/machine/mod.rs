@@ -22,7 +22,7 @@ pub use normal_classes::NormalClasses;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 
-use crate::{Error, Result, data::Scale};
+use crate::{Error, Result, data::Scale, linalg::Matrix};
 
 /// A trained kernel machine: f_k(x) = sum_j coefficients_jk K(vectors_j, x) + offsets_k, and what the outputs mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub struct Machine {
     pub offsets: Vec<f64>,
     /// What the outputs mean.
     pub decision: Decision,
-    /// Applied to every row before the kernel sees it; the vectors are stored scaled.
+    /// Applied to every row before the kernel sees it; the vectors are stored scaled, and mapped where the scale has a map.
     pub scale: Option<Scale>,
     /// Names of the features, where the data had them.
     pub names: Option<Vec<String>>,
@@ -56,7 +56,12 @@ impl Machine {
 
     /// Number of features a row has.
     pub fn dim(&self) -> usize {
-        self.expansion.vectors.dim()
+        self.map().map_or(self.expansion.vectors.dim(), Matrix::cols)
+    }
+
+    /// The linear map that rows go through before the kernel sees them, where the scale has one.
+    pub fn map(&self) -> Option<&Matrix> {
+        self.scale.as_ref()?.map.as_ref()
     }
 
     /// Checks that the parts fit together and every number is finite. Files are read through this.
@@ -81,16 +86,9 @@ impl Machine {
             return Err(Error::NotFinite { what: "an offset", row: 0, column: k, value: self.offsets[k] });
         }
         if let Some(scale) = &self.scale {
-            let shift = scale.shift.as_deref().unwrap_or_default();
-            same("columns of the machine's scaling", self.dim(), scale.dim())?;
-            if scale.shift.is_some() {
-                same("shifts of the machine's scaling", self.dim(), shift.len())?;
-            }
-            for values in [shift, &scale.factor[..]] {
-                if let Some(column) = values.iter().position(|v| !v.is_finite()) {
-                    return Err(Error::NotFinite { what: "a number of the scaling", row: 0, column, value: values[column] });
-                }
-            }
+            let what = if scale.map.is_some() { "rows of the machine's linear map" } else { "columns of the machine's scaling" };
+            same(what, self.expansion.vectors.dim(), scale.output_dim())?;
+            scale.check()?;
         }
         if let Some(names) = &self.names {
             same("feature names of the machine", self.dim(), names.len())?;

@@ -108,7 +108,7 @@ mod tests {
         // L over vectors 2 and 0 and the offset.
         let l = [[0.5, 0.0, 0.0], [-0.2, 0.7, 0.0], [0.1, 0.3, 0.9]];
         let factor = vec![0.5, -0.2, 0.7, 0.1, 0.3, 0.9];
-        let scale = Scale { shift: Some(vec![1.0, 0.0]), factor: vec![2.0, 0.5] };
+        let scale = Scale::new(Some(vec![1.0, 0.0]), vec![2.0, 0.5]);
         let machine = Machine {
             expansion: Expansion {
                 kernel: Kernel::gaussian(0.4),
@@ -128,8 +128,7 @@ mod tests {
         let x = Matrix::from_fn(600, 2, |i, j| ((3 * i + j) as f64).sin());
         let have = machine.deviations(&x.clone().into()).unwrap();
         for i in 0..x.rows() {
-            let mut row = x.row(i).to_vec();
-            scale.apply_row(&mut row);
+            let row = scale.apply_row(x.row(i).to_vec());
             let k = |j: usize| machine.expansion.kernel.eval(&row, vectors.row(j));
             let phi = [k(2), k(0), 1.0];
             let mut variance = 0.01;

@@ -1,7 +1,7 @@
 //! How a machine predicts: rows in chunks over all threads, each chunk by the fastest method that its kernel allows.
 //!
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
-//! m (classes - 1) for the outputs; linear machines d q. No array of size n x m is made. A chunk is done by one thread in a
+//! m (classes - 1) for the outputs; linear machines d q. A linear map to K numbers costs K d, and m K take the place of m d. No array of size n x m is made. A chunk is done by one thread in a
 //! fixed order, so any number of threads gives the same bits.
 use rayon::prelude::*;
 
@@ -135,7 +135,15 @@ impl Predictor {
     fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
         let q = self.offsets.len().max(1);
         out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(&self.offsets));
-        self.evaluator.add(&Input { rows, scale: self.scale.as_ref() }, out.len() / q, out, work);
+        let (input, count) = (Input { rows, scale: self.scale.as_ref() }, out.len() / q);
+        let Some(map) = input.scale.and_then(|scale| scale.map.as_ref()) else {
+            return self.evaluator.add(&input, count, out, work);
+        };
+        let mut mapped = std::mem::take(&mut work.mapped);
+        input.map(map, count, &mut mapped);
+        let rows = InputRows::Borrowed(DenseRows::F64(&mapped.out), 0);
+        self.evaluator.add(&Input { rows, scale: None }, count, out, work);
+        work.mapped = mapped;
     }
 }
 
@@ -245,7 +253,7 @@ mod tests {
         let halves: Vec<f32> = x.values().iter().map(|&v| v as f32).collect();
         let single = Points::from(Matrix::new(halves.clone(), 600, 3).unwrap());
         for kernel in Kernel::examples() {
-            for scale in [None, Some(Scale { shift: Some(vec![0.3; 3]), factor: vec![0.5; 3] })] {
+            for scale in [None, Some(Scale::new(Some(vec![0.3; 3]), vec![0.5; 3]))] {
                 let [dense, _] = coefficients();
                 let machine = Machine { scale, ..machine(kernel.clone(), dense, Decision::Features) };
                 let predictor = Predictor::new(&machine);
@@ -333,7 +341,7 @@ mod tests {
         let mut machine = machine(Kernel::gaussian(0.5), dense, Decision::Features);
         let x = Matrix::from_fn(300, 3, |i, j| (i + j) as f64 * 0.01);
         let plain = machine.outputs_for(&x.clone().into()).unwrap();
-        machine.scale = Some(Scale { shift: Some(vec![1.0; 3]), factor: vec![0.5; 3] });
+        machine.scale = Some(Scale::new(Some(vec![1.0; 3]), vec![0.5; 3]));
         let raw = Matrix::from_fn(300, 3, |i, j| 2.0 * x.at(i, j) + 1.0);
         let scaled = machine.outputs_for(&raw.into()).unwrap();
         for (a, b) in plain.values().iter().zip(scaled.values()) {

@@ -41,6 +41,9 @@ struct Canvas {
 /// The PNG file of all vectors, `width` x `height` pixels each. Black is the smallest number of all vectors, white the largest.
 pub fn draw(machine: &Machine, (width, height): (usize, usize)) -> Result<Vec<u8>> {
     let dim = machine.dim();
+    if machine.map().is_some() {
+        return Err(Error::request("`images` draws vectors, but those of this model are behind a linear map and are no images"));
+    }
     if width.checked_mul(height) != Some(dim) {
         let pixels = width.saturating_mul(height);
         return Err(Error::request(format!("`images` {width}x{height} has {pixels} pixels, but the vectors have {dim} features")));

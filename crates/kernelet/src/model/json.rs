@@ -14,8 +14,8 @@ use crate::{
 };
 use std::path::Path;
 
-/// The newest version that is read, and the one that is written.
-pub const VERSION: u32 = 1;
+/// The newest version that is read. It came with linear maps; machines without one are written as version 1, so that older programs read them.
+pub const VERSION: u32 = 2;
 
 const FORMAT: &str = "kernelet-json";
 
@@ -27,6 +27,7 @@ struct Document {
     version: u32,
     program: String,
     kernel: Kernel,
+    /// Numbers of a vector.
     dim: usize,
     decision: Decision,
     #[serde(default)]
@@ -74,10 +75,10 @@ pub fn to_text(machine: &Machine) -> Result<String> {
     };
     let document = Document {
         format: FORMAT.into(),
-        version: VERSION,
+        version: if machine.map().is_some() { VERSION } else { 1 },
         program: concat!("kernelet ", env!("CARGO_PKG_VERSION")).into(),
         kernel: machine.expansion.kernel.clone(),
-        dim: machine.dim(),
+        dim: machine.expansion.vectors.dim(),
         decision: machine.decision.clone(),
         names: machine.names.clone(),
         scale: machine.scale.clone(),
@@ -232,7 +233,7 @@ mod tests {
             },
             offsets: vec![0.1, -1e-300, 1e300],
             decision: Decision::Votes { labels },
-            scale: Some(Scale { shift: Some(vec![1.0, 2.0, 3.0]), factor: vec![0.5; 3] }),
+            scale: Some(Scale::new(Some(vec![1.0, 2.0, 3.0]), vec![0.5; 3])),
             names: Some(["x", "y", "z"].map(String::from).into()),
             calibration: Some(Calibration::Isotonic { curves: vec![Curve { outputs: vec![0.0, 1.0], probabilities: vec![0.1, 0.9] }; 3] }),
             metadata: Metadata { learner: Some("svc".into()), c: Some(10.0), ..Metadata::default() },
@@ -247,8 +248,17 @@ mod tests {
         let mut plain = dense.clone();
         plain.expansion.coefficients = Coefficients::Dense(dense.expansion.coefficients.to_dense());
         (plain.scale, plain.names, plain.calibration) = (None, None, None);
-        for machine in [dense, sparse, plain] {
+        let mut mapped = dense.clone();
+        let map = Matrix::from_fn(3, 2, |k, j| (k as f64 + 0.1) / 3.0 - j as f64);
+        (mapped.scale, mapped.names) = (Some(Scale { map: Some(map), ..Scale::new(None, vec![0.5; 2]) }), None);
+        for machine in [dense, sparse, plain, mapped] {
             let text = to_text(&machine).unwrap();
+            let version = if machine.map().is_some() { 2 } else { 1 };
+            assert_eq!(
+                (text.contains("\"map\""), text.contains(&format!("\"version\": {version}"))),
+                (machine.map().is_some(), true),
+                "{text}"
+            );
             assert_eq!(from_bytes(text.as_bytes(), "m").unwrap(), machine, "{text}");
         }
     }

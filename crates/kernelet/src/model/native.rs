@@ -18,12 +18,13 @@ use crate::{
     machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
 };
 
-/// The newest version that is read. Machines that version 1 can hold are written as version 1, so that older programs read them.
-pub const VERSION: u32 = 2;
+/// The newest version that is read. Machines are written in the oldest version that can hold them, so that older programs read them.
+pub const VERSION: u32 = 3;
 
 const FORMAT: &str = "kernelet-model";
 const SPARSE: [&str; 3] = ["vectors.starts", "vectors.columns", "vectors.values"];
-const ARRAYS: [&str; 8] = ["vectors", SPARSE[0], SPARSE[1], SPARSE[2], "coefficients", "offsets", "scale.shift", "scale.factor"];
+const SCALE: [&str; 3] = ["scale.shift", "scale.factor", "scale.map"];
+const ARRAYS: [&str; 9] = ["vectors", SPARSE[0], SPARSE[1], SPARSE[2], "coefficients", "offsets", SCALE[0], SCALE[1], SCALE[2]];
 
 /// The JSON text of the metadata entry `kernelet`.
 #[derive(Serialize, Deserialize)]
@@ -88,9 +89,13 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
     Ok(machine)
 }
 
-/// The oldest version that can hold the machine: output codes came with version 2.
+/// The oldest version that can hold the machine: output codes came with version 2, linear maps with version 3.
 fn version_for(machine: &Machine) -> u32 {
-    if matches!(machine.decision, Decision::Codes { .. }) { 2 } else { 1 }
+    match machine.decision {
+        _ if machine.map().is_some() => 3,
+        Decision::Codes { .. } => 2,
+        _ => 1,
+    }
 }
 
 fn describe(machine: &Machine) -> Result<Description> {
@@ -128,8 +133,9 @@ fn arrays_of(machine: &Machine) -> Vec<(&'static str, Array)> {
     arrays.push(("coefficients", Array::matrix(machine.expansion.coefficients.stored())));
     arrays.push(("offsets", Array::list(&machine.offsets)));
     if let Some(scale) = &machine.scale {
-        arrays.push(("scale.factor", Array::list(&scale.factor)));
-        arrays.extend(scale.shift.as_ref().map(|shift| ("scale.shift", Array::list(shift))));
+        arrays.push((SCALE[1], Array::list(&scale.factor)));
+        arrays.extend(scale.shift.as_ref().map(|shift| (SCALE[0], Array::list(shift))));
+        arrays.extend(scale.map.as_ref().map(|map| (SCALE[2], Array::matrix(map))));
     }
     arrays
 }
@@ -182,11 +188,12 @@ fn read_vectors(arrays: &Arrays, dim: Option<u32>) -> Result<Points> {
 }
 
 fn read_scale(arrays: &Arrays) -> Result<Option<Scale>> {
-    let shift = arrays.dtype("scale.shift").map(|_| arrays.list("scale.shift")).transpose()?;
-    match shift.is_some() || arrays.dtype("scale.factor").is_some() {
-        true => Ok(Some(Scale { shift, factor: arrays.list("scale.factor")? })),
-        false => Ok(None),
+    if SCALE.iter().all(|name| arrays.dtype(name).is_none()) {
+        return Ok(None);
     }
+    let shift = arrays.dtype(SCALE[0]).map(|_| arrays.list(SCALE[0])).transpose()?;
+    let map = arrays.dtype(SCALE[2]).map(|_| arrays.matrix(SCALE[2])).transpose()?;
+    Ok(Some(Scale { shift, factor: arrays.list(SCALE[1])?, map }))
 }
 
 #[cfg(test)]
@@ -208,7 +215,7 @@ mod tests {
             },
             offsets: vec![-0.0, 0.1, 1e22],
             decision: Decision::Votes { labels: ["+1", "zwei", "3.0"].map(Label::new).to_vec() },
-            scale: Some(Scale { shift: Some(vec![0.1; 5]), factor: vec![3.0; 5] }),
+            scale: Some(Scale::new(Some(vec![0.1; 5]), vec![3.0; 5])),
             names: Some(["a", "b\"", "ü", "", "e"].map(String::from).to_vec()),
             calibration: Some(Calibration::Sigmoid { a: vec![-1.5, 0.1, 0.3], b: vec![0.7; 3] }),
             metadata: Metadata {
@@ -235,6 +242,15 @@ mod tests {
         }
     }
 
+    /// Vectors of three numbers, and a map to them from five features.
+    fn mapped() -> Machine {
+        let mut machine = dense(Matrix::from_fn(2, 3, |i, j| 0.1 * i as f64 - j as f64));
+        let map = Matrix::from_fn(3, 5, |k, j| (k as f64 - 0.3) / (j as f64 + 0.7));
+        machine.scale = Some(Scale { shift: Some(vec![-0.0; 5]), factor: vec![0.1; 5], map: Some(map) });
+        machine.names = Some(["a", "b", "c", "d", "e"].map(String::from).to_vec());
+        machine
+    }
+
     /// The file with its header changed, the description within it as JSON.
     fn edited(bytes: &[u8], edit: impl Fn(&mut Value, &mut Value)) -> Vec<u8> {
         let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
@@ -251,9 +267,13 @@ mod tests {
     #[test]
     fn a_machine_returns_as_it_left_and_gives_the_same_bytes() {
         let f32s = Matrix::new(vec![0.1f32, -0.0, f32::MIN_POSITIVE], 3, 1).unwrap();
-        for machine in
-            [full(), dense(Matrix::from_fn(2, 3, |i, j| 0.1 * i as f64 - j as f64)), dense(f32s), dense(Matrix::<f64>::zeros(0, 3))]
-        {
+        for machine in [
+            full(),
+            dense(Matrix::from_fn(2, 3, |i, j| 0.1 * i as f64 - j as f64)),
+            dense(f32s),
+            dense(Matrix::<f64>::zeros(0, 3)),
+            mapped(),
+        ] {
             let bytes = to_bytes(&machine).unwrap();
             let back = from_bytes(&bytes, "m").unwrap();
             assert_eq!(back, machine);
@@ -278,12 +298,61 @@ mod tests {
     }
 
     #[test]
+    fn linear_maps_need_version_3_and_must_fit() {
+        let bytes = to_bytes(&mapped()).unwrap();
+        type Edit<'a> = &'a dyn Fn(&mut Value, &mut Value);
+        let cases: [(Edit, &str); 9] = [
+            (&|_, d| assert_eq!(d["version"], 3), ""),
+            (&|h, _| h["scale.map"]["shape"] = json!([5, 3]), "rows of the machine's linear map: expected 3, found 5"),
+            (&|h, _| h["scale.map"]["shape"] = json!([1, 15]), "rows of the machine's linear map: expected 3, found 1"),
+            (&|h, _| h["scale.map"]["shape"] = json!([15]), "the array `scale.map` has 1 dimensions, but must have 2"),
+            (&|h, _| h["scale.map"]["shape"] = json!([3, 6]), "the header is not understood"),
+            (&|h, _| h["scale.map"]["shape"] = json!([1u64 << 60, 1u64 << 60]), "the header is not understood"),
+            (&|h, _| h["scale.map"]["dtype"] = json!("I64"), "the array `scale.map` has the type I64, but must have F64"),
+            (&|_, d| d["names"] = json!(["a", "b", "c"]), "feature names of the machine: expected 5, found 3"),
+            (&|h, _| h["scale.factor"]["shape"] = json!([5, 1]), "the array `scale.factor` has 2 dimensions, but must have 1"),
+        ];
+        for (edit, reason) in cases {
+            match from_bytes(&edited(&bytes, edit), "m") {
+                Ok(machine) => assert_eq!((reason, machine), ("", mapped())),
+                Err(error) => assert!(!reason.is_empty() && error.to_string().contains(reason), "{error}\n{reason}"),
+            }
+        }
+        // A NaN that a damaged file brings along.
+        let third = (2.0f64 - 0.3) / 4.7;
+        let place = bytes.windows(8).position(|window| window == third.to_le_bytes()).unwrap();
+        let mut nan = bytes.clone();
+        nan[place..place + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+        let error = from_bytes(&nan, "m").unwrap_err().to_string();
+        assert!(error.contains("a number of the linear map in row 3, column 5 is NaN"), "{error}");
+        let without_factors = arrays_of(&mapped()).into_iter().filter(|(name, _)| *name != SCALE[1]);
+        let error = from_bytes(&file(without_factors, &mapped()), "m").unwrap_err().to_string();
+        assert!(error.contains("the array `scale.factor` is missing"), "{error}");
+    }
+
+    /// A file of these arrays, checked or not.
+    fn file(arrays: impl IntoIterator<Item = (&'static str, Array)>, machine: &Machine) -> Vec<u8> {
+        let description = serde_json::to_string(&describe(machine).unwrap()).unwrap();
+        safetensors::serialize(arrays, Some(HashMap::from([("kernelet".into(), description)]))).unwrap()
+    }
+
+    #[test]
+    fn a_map_without_columns_claims_nothing() {
+        // Two thousand million numbers a row, backed by no byte of the file.
+        let mut machine = dense(Matrix::<f64>::zeros(0, 1 << 31));
+        machine.scale = Some(Scale { map: Some(Matrix::zeros(1 << 31, 0)), ..Scale::new(None, vec![]) });
+        assert!(to_bytes(&machine).unwrap_err().to_string().contains("the linear map is empty"));
+        assert!(from_bytes(&file(arrays_of(&machine), &machine), "m").unwrap_err().to_string().contains("the linear map is empty"));
+    }
+
+    #[test]
     fn a_machine_with_a_number_that_is_not_finite_is_not_written() {
-        let parts: [&dyn Fn(&mut Machine); 4] = [
+        let parts: [&dyn Fn(&mut Machine); 5] = [
             &|m| m.offsets[0] = f64::NAN,
             &|m| m.scale.as_mut().unwrap().factor[2] = f64::INFINITY,
             &|m| m.calibration = Some(Calibration::Sigmoid { a: vec![f64::NAN; 3], b: vec![0.0; 3] }),
             &|m| m.metadata.c = Some(f64::NAN),
+            &|m| m.scale.as_mut().unwrap().map = Some(Matrix::from_fn(5, 5, |_, _| f64::INFINITY)),
         ];
         for spoil in parts {
             let mut machine = full();
@@ -295,9 +364,9 @@ mod tests {
     #[test]
     fn a_newer_version_and_a_broken_file_have_different_errors() {
         let bytes = to_bytes(&full()).unwrap();
-        let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 3, "shape": "unheard of"}));
+        let newer = edited(&bytes, |_, d| *d = json!({"format": FORMAT, "version": 4, "shape": "unheard of"}));
         let error = from_bytes(&newer, "m").unwrap_err();
-        assert!(matches!(error, Error::Version { found: 3, newest: 2, .. }), "{error}");
+        assert!(matches!(error, Error::Version { found: 4, newest: 3, .. }), "{error}");
         let far = edited(&bytes, |_, d| d["version"] = json!(u64::MAX));
         assert!(matches!(from_bytes(&far, "m"), Err(Error::Version { found: u32::MAX, .. })));
     }

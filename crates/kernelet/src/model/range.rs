@@ -98,12 +98,16 @@ impl Range {
                 return Err(Error::data(format!("the range from {min} to {max} of feature {} is out of bounds", column + 1)));
             }
         }
-        Ok(Scale { shift: Some(shift), factor })
+        Ok(Scale::new(Some(shift), factor))
     }
 
     /// The range that scales like this, with `lower` -1 and `upper` 1. The minima and maxima are rounded: `svm-scale` then agrees to
     /// about the last digit, not to the bit.
     pub fn of(scale: &Scale) -> Result<Range> {
+        if scale.map.is_some() {
+            let (with, instead) = ("a linear map of the features".into(), "save the native format".into());
+            return Err(Error::Unsupported { method: "a range file", with, instead });
+        }
         let mut features = vec![];
         for (column, &factor) in scale.factor.iter().enumerate().filter(|(_, factor)| **factor != 0.0) {
             let shift = scale.shift.as_ref().map_or(0.0, |shift| shift.get(column).copied().unwrap_or(f64::NAN));
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_scaling_returns_from_its_file() {
-        let scale = Scale { shift: Some(vec![0.25, -3.0, 1e6, 0.0]), factor: vec![2.0, 0.0, 1e-3, 1e5] };
+        let scale = Scale::new(Some(vec![0.25, -3.0, 1e6, 0.0]), vec![2.0, 0.0, 1e-3, 1e5]);
         let range = Range::of(&scale).unwrap();
         assert_eq!(read(&range.to_text()), range);
         let back = range.to_scale(4).unwrap();
@@ -193,17 +197,19 @@ mod tests {
                 assert!((have - want).abs() <= 1e-12 * want.abs().max(1.0), "{have} {want}");
             }
         }
-        let mixed = Scale { shift: Some(vec![0.25, 0.0, -0.5]), factor: vec![2.0, 0.0, 1e-3] };
+        let mixed = Scale::new(Some(vec![0.25, 0.0, -0.5]), vec![2.0, 0.0, 1e-3]);
         assert_eq!(Range::of(&mixed).unwrap().to_text(), "x\n-1 1\n1 -0.25 0.75\n3 -1000.5 999.5\n");
-        let plain = Range::of(&Scale { shift: None, factor: vec![4.0] }).unwrap();
+        let plain = Range::of(&Scale::new(None, vec![4.0])).unwrap();
         assert_eq!(plain.to_text(), "x\n-1 1\n1 -0.25 0.25\n");
     }
 
     #[test]
     fn what_a_range_cannot_express_is_rejected() {
-        let of = |shift, factor| Range::of(&Scale { shift: Some(vec![shift]), factor: vec![factor] });
+        let of = |shift, factor| Range::of(&Scale::new(Some(vec![shift]), vec![factor]));
         assert!(of(0.0, -1.0).unwrap_err().to_string().contains("the scaling (x - 0) * -1 of feature 1"));
         assert!(of(1e20, 1.0).is_err() && of(0.0, 1e-310).is_err());
+        let mapped = Scale { map: Some(crate::linalg::Matrix::zeros(2, 1)), ..Scale::new(None, vec![1.0]) };
+        assert!(Range::of(&mapped).unwrap_err().to_string().contains("a range file does not work with a linear map of the features"));
         assert!(read("x\n-1 1\n5 0 1\n").to_scale(4).is_err());
         assert!(read("x\n-1 1\n1 0 5e-324\n").to_scale(1).is_err());
     }

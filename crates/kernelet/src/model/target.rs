@@ -50,7 +50,7 @@ impl Precision {
         let vectors = machine.expansion.vectors.to_dense();
         let shifts = machine.scale.iter().filter_map(|scale| scale.shift.as_deref());
         let lists = [vectors.values(), machine.expansion.coefficients.stored().values(), &machine.offsets];
-        match lists.into_iter().chain(shifts).flatten().find(|&&value| lost(value)) {
+        match lists.into_iter().chain(shifts).chain(machine.map().map(Matrix::values)).flatten().find(|&&value| lost(value)) {
             Some(&value) => refuse(value),
             None => Ok(()),
         }
@@ -179,11 +179,13 @@ mod tests {
 
     #[test]
     fn numbers_out_of_the_range_of_single_precision_are_rejected() {
-        let spoil: [&dyn Fn(&mut Machine); 4] = [
+        let map = |value: f64| Some(Matrix::from_fn(2, 2, |i, j| if i == j { value } else { 0.0 }));
+        let spoil: [&dyn Fn(&mut Machine); 5] = [
             &|m| m.offsets[0] = 1e39,
             &|m| m.expansion.kernel = Kernel::gaussian(1e-60),
-            &|m| m.scale = Some(Scale { shift: Some(vec![1e200, 0.0]), factor: vec![1.0; 2] }),
-            &|m| m.scale = Some(Scale { shift: None, factor: vec![1.0, 1e-60] }),
+            &|m| m.scale = Some(Scale::new(Some(vec![1e200, 0.0]), vec![1.0; 2])),
+            &|m| m.scale = Some(Scale::new(None, vec![1.0, 1e-60])),
+            &|m| m.scale = Some(Scale { map: map(1e39), ..Scale::new(None, vec![1.0; 2]) }),
         ];
         for spoil in spoil {
             let mut machine = machine(Kernel::gaussian(1.0));

@@ -21,11 +21,11 @@ fn noise(i: usize, j: usize, salt: usize) -> f64 {
     v - v.floor() - 0.5
 }
 
-/// Rows to ask about; the first of them are vectors of the machine, where distances are zero.
+/// Rows to ask about; the first of them are vectors of the machine, where distances are zero, unless there is a linear map before them.
 pub fn rows(machine: &Machine, n: usize) -> Matrix {
     let vectors = machine.expansion.vectors.to_dense();
     Matrix::from_fn(n, DIM, |i, j| {
-        let value = if i < vectors.rows().min(3) { vectors.at(i, j) } else { 3.0 * noise(i, j, 9) };
+        let value = if i < vectors.rows().min(3) && machine.map().is_none() { vectors.at(i, j) } else { 3.0 * noise(i, j, 9) };
         let value = match &machine.scale {
             Some(scale) if scale.factor[j] != 0.0 => value / scale.factor[j] + scale.shift.as_ref().map_or(0.0, |shift| shift[j]),
             _ => value,
@@ -33,6 +33,15 @@ pub fn rows(machine: &Machine, n: usize) -> Matrix {
         // Single precision holds them all, so that every target sees the same rows.
         f64::from(value as f32)
     })
+}
+
+/// The machine behind a linear map of its rows to `width` numbers.
+fn mapped(mut machine: Machine, width: usize, shift: Option<Vec<f64>>) -> Machine {
+    let single = |value: f64| f64::from(value as f32);
+    machine.expansion.vectors = Matrix::from_fn(machine.n_vectors(), width, |i, j| single(2.0 * noise(i, j, 1))).into();
+    let map = Matrix::from_fn(width, DIM, |k, j| single(noise(k, j, 8)));
+    machine.scale = Some(Scale { shift, factor: vec![0.5, 2.0, 1.0, 0.1, 0.0], map: Some(map) });
+    machine
 }
 
 fn labels(n: usize) -> Vec<Label> {
@@ -105,7 +114,8 @@ pub fn all() -> Vec<Case> {
         let name = kernel.name();
         add(&format!("values-{name}"), machine(kernel.clone(), 2, Decision::Values));
         let mut scaled = machine(kernel, 1, sign());
-        scaled.scale = Some(Scale { shift: Some(vec![1.0, -2.0, 0.5, 10.0, 0.0]), factor: vec![0.5, 2.0, 1.0, 0.1, 0.0] });
+        scaled.scale = Some(Scale::new(Some(vec![1.0, -2.0, 0.5, 10.0, 0.0]), vec![0.5, 2.0, 1.0, 0.1, 0.0]));
+        add(&format!("sign-mapped-{name}"), mapped(scaled.clone(), 3, scaled.scale.as_ref().and_then(|scale| scale.shift.clone())));
         add(&format!("sign-scaled-{name}"), scaled);
     }
     let with = |mut machine: Machine, calibration: Calibration| {
@@ -140,17 +150,22 @@ pub fn all() -> Vec<Case> {
     add("features", gaussian(4, Decision::Features));
     add("values-laplace", with(gaussian(1, Decision::Values), Calibration::Sigmoid { a: vec![0.3], b: vec![] }));
     let posteriors = vec![posterior(vec![3, 0, 7], true), posterior(vec![1], false)];
-    add("values-normal", with(gaussian(2, Decision::Values), Calibration::Normal { posteriors: posteriors.clone() }));
+    let normal = with(gaussian(2, Decision::Values), Calibration::Normal { posteriors: posteriors.clone() });
+    add("values-normal-mapped", mapped(normal.clone(), 2, Some(vec![0.5; DIM])));
+    add("values-normal", normal);
+    add("votes-mapped", mapped(with(pairwise(votes(4), 4), sigmoids(6)), 7, None));
+    add("features-mapped", mapped(machine(Kernel::named("linear", 1.0, 1, 0.0).unwrap(), 4, Decision::Features), 1, None));
     let linear = machine(Kernel::named("linear", 1.0, 1, 0.0).unwrap(), 2, Decision::Values);
     add("values-normal-linear", with(linear, Calibration::Normal { posteriors }));
     let mut sparse = gaussian(1, sign());
     sparse.expansion.vectors =
         Csr::from_dense(&Matrix::from_fn(12, DIM, |i, j| if (i + j) % 3 == 0 { noise(i, j, 7) } else { 0.0 })).into();
-    sparse.scale = Some(Scale { shift: None, factor: vec![0.5; DIM] });
+    sparse.scale = Some(Scale::new(None, vec![0.5; DIM]));
     add("sign-sparse", sparse);
     let mut empty = gaussian(1, sign());
     empty.expansion.vectors = Matrix::<f64>::zeros(0, DIM).into();
     empty.expansion.coefficients = Coefficients::Dense(Matrix::zeros(0, 1));
+    add("sign-mapped-without-vectors", mapped(empty.clone(), 2, None));
     add("sign-without-vectors", empty);
     // Wide in single precision: the distances must not be made of large products.
     let mut sharp = machine(Kernel::gaussian(200.0), 1, sign());

@@ -49,7 +49,7 @@ fn own(task: &Task, mut parts: Vec<(usize, Path)>) -> Path {
         count += vectors.rows();
         all.extend(vectors.into_values());
     }
-    let all = Matrix::new(all, count, task.machine.dim()).unwrap_or_default();
+    let all = Matrix::new(all, count, task.machine.expansion.vectors.dim()).unwrap_or_default();
     Path::joined(task.machine, parts, &all.into())
 }
 

@@ -121,7 +121,7 @@ pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finis
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth() && !known.chosen;
     let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, finish, smooth)];
-    let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.dim() + machine.n_outputs() + 10) as f64;
+    let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + machine.n_outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
         strategies.push(match kernel.profile().argument() {
@@ -153,7 +153,7 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
     let classes = !machine.decision.labels().is_empty() && machine.decision != Decision::Novelty;
     let labels = known.labels && classes;
     let outputs = if votes { machine.decision.labels().len() } else { machine.n_outputs() };
-    let step = known.n_rows as f64 * known.n_vectors as f64 * (machine.dim() + known.n_vectors * outputs) as f64;
+    let step = known.n_rows as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + known.n_vectors * outputs) as f64;
     let (iterations, starts) = effort.training(step, labels)?;
     let search = Search { iterations, starts, seed: known.seed, ..Search::default() };
     let (c, own) = (known.c, effort != Effort::Quick);

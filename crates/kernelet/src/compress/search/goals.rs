@@ -115,7 +115,7 @@ impl Goals {
 fn vectors_in(machine: &Machine, bytes: usize) -> Result<usize> {
     let one = machine.n_vectors().min(1);
     let small = crate::compress::part_of(machine, &(0..one).collect::<Vec<_>>());
-    let each = 8 * (machine.dim() + machine.n_outputs());
+    let each = 8 * (machine.expansion.vectors.dim() + machine.n_outputs());
     let around = native::to_bytes(&small)?.len().saturating_sub(one * each);
     match bytes.saturating_sub(around) / each.max(1) {
         0 => Err(Error::parameter("max-bytes", bytes, format!("at least {}, the size of a model with one vector", around + each))),

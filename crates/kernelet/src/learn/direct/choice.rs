@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Points, Target, plain_folds, stratified_folds},
+    data::{Dataset, Points, Scale, Target, plain_folds, stratified_folds},
     kernel::{Argument, Kernel},
     learn::{Fit, Learner},
-    linalg::{Eigen, Matrix},
+    linalg::{Eigen, Matrix, dot},
     machine::{Machine, MetricMetadata},
     watch::Watch,
 };
@@ -123,7 +123,11 @@ impl<L: Searched> LearnedMetric<L> {
         });
         let mut fits = learner.learn_path(data, watch)?;
         for fit in &mut fits {
-            let feature_scales = fit.machine.scale.as_ref().map(|scale| scale.factor.clone()).unwrap_or_default();
+            let feature_scales = match &fit.machine.scale {
+                Some(Scale { map: Some(map), .. }) => (0..map.cols()).map(|j| dot(&map.col(j), &map.col(j)).sqrt()).collect(),
+                Some(scale) => scale.factor.clone(),
+                None => vec![],
+            };
             fit.machine.metadata.metric = Some(MetricMetadata { feature_scales, ..metadata.clone() });
         }
         Ok(fits)

@@ -152,8 +152,8 @@ impl Transform {
     pub fn scale(&self) -> Option<Scale> {
         match self {
             Transform::None => None,
-            Transform::Scales(factors) => Some(Scale { shift: None, factor: factors.clone() }),
-            Transform::Map(_) => None,
+            Transform::Scales(factors) => Some(Scale::new(None, factors.clone())),
+            Transform::Map(map) => Some(Scale { map: Some(map.clone()), ..Scale::new(None, vec![1.0; map.cols()]) }),
         }
     }
 

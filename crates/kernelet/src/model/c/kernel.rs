@@ -5,15 +5,15 @@ use crate::{
     model::Precision,
 };
 
-/// `@kernel(x, z)`.
-pub(super) fn kernel(kernel: &Kernel, precision: Precision) -> String {
+/// `@kernel(x, z)` of rows of `width` numbers.
+pub(super) fn kernel(kernel: &Kernel, precision: Precision, width: &str) -> String {
     let step = match kernel.profile().argument() {
         Argument::SquaredDistance => "        const @real difference = x[i] - z[i];\n        u += difference * difference;\n",
         Argument::DotProduct => "        u += x[i] * z[i];\n",
     };
     format!(
         "/* The {} kernel. */\nstatic @real @kernel(const @real *x, const @real *z)\n{{\n    @real u = 0;\n    \
-         for (int i = 0; i < $FEATURES; i++) {{\n{step}    }}\n{}}}\n",
+         for (int i = 0; i < {width}; i++) {{\n{step}    }}\n{}}}\n",
         kernel.name(),
         value(kernel, precision),
     )

@@ -141,6 +141,16 @@ impl<'a> Parts<'a> {
         Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, uncertainty })
     }
 
+    /// How many numbers a row has when the kernel sees it, as C calls it.
+    fn width(&self) -> &'static str {
+        if self.machine.map().is_some() { "$MAPPED" } else { "$FEATURES" }
+    }
+
+    /// Whether anything depends on the row.
+    fn reads_rows(&self) -> bool {
+        self.weights.is_some() || self.vectors.rows() > 0 || matches!(self.uncertainty, Uncertainty::Deviations(_))
+    }
+
     /// How C calls a number.
     fn real(&self) -> &'static str {
         match self.precision {

@@ -45,13 +45,14 @@ pub(super) fn source(parts: &Parts) -> String {
     )
 }
 
-/// Midpoints between vectors, before scaling, with outputs and classes. Rows whose class depends on the last digits are left out.
+/// Midpoints between vectors, before scaling, with outputs and classes; behind a linear map, rows around the middle of the scaling instead. Rows whose class
+/// depends on the last digits are left out.
 fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Matrix, Vec<usize>) {
     let (vectors, dim) = (machine.expansion.vectors.to_dense(), machine.dim());
     let (predictor, mut work) = (Predictor::new(machine), Work::default());
     let (mut rows, mut outputs, mut classes) = (vec![], vec![], vec![]);
     for i in 0..4 * ROWS {
-        let row: Vec<f64> = (0..dim).map(|j| precision.round(unscaled(machine, j, between(&vectors, i, j)))).collect();
+        let row: Vec<f64> = (0..dim).map(|j| precision.round(unscaled(machine, j, scaled(machine, &vectors, i, j)))).collect();
         let mut out = vec![0.0; machine.n_outputs()];
         let usable = predictor.row(&row, &mut out, &mut work).is_ok() && out.iter().chain(&row).all(|value| value.is_finite());
         if usable && classes.len() < ROWS && clear(&machine.decision, &out, tolerance) {
@@ -71,6 +72,14 @@ fn rows(machine: &Machine, precision: Precision, tolerance: f64) -> (Matrix, Mat
     let (n, q) = (classes.len(), machine.n_outputs());
     let matrix = |values, columns| Matrix::new(values, n, columns).unwrap_or_else(|| Matrix::zeros(n, columns));
     (matrix(rows, dim), matrix(outputs, q), classes)
+}
+
+/// Feature j of row i as it is after scaling.
+fn scaled(machine: &Machine, vectors: &Matrix, i: usize, j: usize) -> f64 {
+    match machine.map() {
+        None => between(vectors, i, j),
+        Some(_) => (i + 1) as f64 / (4 * ROWS) as f64 * ((7 * i + 3 * j) as f64).sin(),
+    }
 }
 
 fn between(vectors: &Matrix, i: usize, j: usize) -> f64 {

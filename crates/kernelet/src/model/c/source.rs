@@ -69,15 +69,20 @@ fn header(parts: &Parts, head: &str) -> String {
 
 fn machine_arrays(parts: &Parts, arrays: &mut Arrays) {
     let machine = parts.machine;
-    if let Some(scale) = &machine.scale {
+    if let Some(scale) = machine.scale.as_ref().filter(|_| parts.reads_rows()) {
         if let Some(shift) = &scale.shift {
             arrays.list("shift", "$FEATURES", shift);
         }
         arrays.list("factor", "$FEATURES", &scale.factor);
+        if let Some(map) = &scale.map {
+            arrays.text.push_str(&format!("#define $MAPPED {}\n", map.rows()));
+            // By feature, so that each number of a row is scaled once.
+            arrays.matrix("map", "$FEATURES", "$MAPPED", &map.transposed());
+        }
     }
     arrays.list("offsets", "$OUTPUTS", &machine.offsets);
     if let Some(weights) = &parts.weights {
-        arrays.matrix("weights", "$OUTPUTS", "$FEATURES", weights);
+        arrays.matrix("weights", "$OUTPUTS", parts.width(), weights);
     }
     let count = parts.vectors.rows();
     if count == 0 {
@@ -90,7 +95,7 @@ fn machine_arrays(parts: &Parts, arrays: &mut Arrays) {
         arrays.whole("int", 4, "starts", "$CLASSES + 1", &starts);
     }
     arrays.matrix("coefficients", &count, &stored.cols().to_string(), stored);
-    arrays.matrix("vectors", &count, "$FEATURES", &parts.vectors);
+    arrays.matrix("vectors", &count, parts.width(), &parts.vectors);
 }
 
 /// exp, the square root and the kernel, where they are asked for.
@@ -104,9 +109,14 @@ fn mathematics(parts: &Parts) -> String {
         texts.push(kernel::sqrt(parts.precision));
     }
     if evaluated {
-        texts.push(kernel::kernel(kernel, parts.precision));
+        texts.push(kernel::kernel(kernel, parts.precision, parts.width()));
     }
     texts.join("\n")
+}
+
+/// Whether the sums of the linear map keep what additions lose.
+fn map_keeps_rest(parts: &Parts) -> bool {
+    parts.precision == Precision::F32 && parts.machine.map().is_some() && parts.reads_rows()
 }
 
 /// Lines that make `x` the row as the kernel sees it.
@@ -115,6 +125,16 @@ pub(super) fn scaled_row(parts: &Parts) -> String {
         None => "    const @real *x = row;\n".into(),
         Some(scale) => {
             let value = if scale.shift.is_some() { "(row[i] - @shift[i])" } else { "row[i]" };
+            if scale.map.is_some() {
+                let (rest, step) = match map_keeps_rest(parts) {
+                    true => ("    @real rest[$MAPPED] = {0};\n", "@add(&x[k], &rest[k], @map[i][k] * scaled);"),
+                    false => ("", "x[k] += @map[i][k] * scaled;"),
+                };
+                return format!(
+                    "    @real x[$MAPPED] = {{0}};\n{rest}    for (int i = 0; i < $FEATURES; i++) {{\n        const @real scaled = {value} * @factor[i];\n        \
+                     for (int k = 0; k < $MAPPED; k++) {{\n            {step}\n        }}\n    }}\n"
+                );
+            }
             format!("    @real x[$FEATURES];\n    for (int i = 0; i < $FEATURES; i++) {{\n        x[i] = {value} * @factor[i];\n    }}\n")
         }
     }
@@ -129,10 +149,11 @@ fn outputs(parts: &Parts) -> String {
         (None, Coefficients::Pairwise(_)) => PAIRWISE,
     };
     let row = if sum.is_empty() { "    (void)row;\n".into() } else { scaled_row(parts) };
-    let sum = sum.replace("VECTORS", &parts.vectors.rows().to_string());
+    let sum = sum.replace("VECTORS", &parts.vectors.rows().to_string()).replace("WIDTH", parts.width());
     let kept = compensated(parts);
     let sum = if kept { sum.replace("ADD(k, ", "@add(&outputs[k], &lost[k], ") } else { plainly(&sum) };
-    let (add, lost) = if kept { (ADD, "    @real lost[$OUTPUTS] = {0};\n") } else { ("", "") };
+    let lost = if kept { "    @real lost[$OUTPUTS] = {0};\n" } else { "" };
+    let add = if kept || map_keeps_rest(parts) { ADD } else { "" };
     format!(
         "{add}void @outputs(const @real *row, @real *outputs)\n{{\n{row}{lost}    for (int k = 0; k < $OUTPUTS; k++) {{\n        \
          outputs[k] = @offsets[k];\n    }}\n{sum}}}\n"
@@ -156,7 +177,7 @@ fn plainly(sum: &str) -> String {
 
 const WEIGHTS: &str = "    for (int k = 0; k < $OUTPUTS; k++) {
         @real sum = 0;
-        for (int i = 0; i < $FEATURES; i++) {
+        for (int i = 0; i < WIDTH; i++) {
             sum += @weights[k][i] * x[i];
         }
         outputs[k] += sum;
@@ -204,7 +225,7 @@ const PAIRWISE: &str = "    for (int c = 0; c < $CLASSES; c++) {
 fn stack(parts: &Parts) -> usize {
     let (machine, real) = (parts.machine, parts.precision.bytes());
     let (outputs, classes) = (machine.n_outputs(), machine.decision.labels().len());
-    let row = if machine.scale.is_some() { machine.dim() } else { 0 };
+    let row = machine.scale.as_ref().map_or(0, |scale| scale.output_dim() * if map_keeps_rest(parts) { 2 } else { 1 });
     let held = if parts.labels.is_some() || machine.decision == Decision::Ratio { outputs } else { 0 };
     let row = row + if compensated(parts) { outputs } else { 0 };
     let predict = (row + held) * real;

@@ -17,6 +17,12 @@ use crate::{
 /// but the last that it helps to separate from the later ones.
 pub fn to_text(machine: &Machine) -> Result<String> {
     machine.check()?;
+    if machine.map().is_some() {
+        return Err(unsupported(
+            "a machine with a linear map of its features",
+            "its files have no place for the map; save the native format",
+        ));
+    }
     if machine.scale.is_some() {
         return Err(unsupported("a machine with a scaling", "write the scaling as an svm-scale range file, and the machine without it"));
     }
@@ -316,8 +322,10 @@ mod tests {
             change(&mut machine);
             refuse(&machine)
         };
-        let scaled = with(&|m| m.scale = Some(Scale { shift: None, factor: vec![1.0; 4] }));
+        let scaled = with(&|m| m.scale = Some(Scale::new(None, vec![1.0; 4])));
         assert!(scaled.contains("a machine with a scaling: write the scaling as an svm-scale range file"), "{scaled}");
+        let mapped = with(&|m| m.scale = Some(Scale { map: Some(Matrix::zeros(4, 2)), ..Scale::new(None, vec![1.0; 2]) }));
+        assert!(mapped.contains("a machine with a linear map of its features: its files have no place for the map"), "{mapped}");
         let kernel = with(&|m| m.expansion.kernel = Kernel::named("matern32", 1.0, 1, 0.0).unwrap());
         assert!(kernel.starts_with("LIBSVM's model format does not work with the matern32 kernel"), "{kernel}");
         for label in ["cat", "0.5", "3000000000"] {

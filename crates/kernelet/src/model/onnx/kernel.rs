@@ -14,7 +14,7 @@ use crate::{
 /// An error of the kernel above this is too much for single precision.
 const TOO_MUCH: f64 = 4e-6;
 
-/// Rows as the kernel sees them; without a scaling nothing is done.
+/// Rows as the kernel sees them: scaled and then mapped; without a scaling nothing is done.
 pub(super) fn scaled(graph: &mut Graph, rows: &str, scale: Option<&Scale>) -> String {
     let Some(scale) = scale else { return rows.into() };
     let mut rows = rows.to_string();
@@ -23,7 +23,10 @@ pub(super) fn scaled(graph: &mut Graph, rows: &str, scale: Option<&Scale>) -> St
         rows = graph.op("Sub", &[&rows, &shift], vec![]);
     }
     let factor = graph.constant("factor", &[scale.factor.len()], &scale.factor);
-    graph.op("Mul", &[&rows, &factor], vec![])
+    let rows = graph.op("Mul", &[&rows, &factor], vec![]);
+    let Some(map) = &scale.map else { return rows };
+    let map = graph.matrix("map", &map.transposed());
+    graph.op("MatMul", &[&rows, &map], vec![])
 }
 
 /// k(x, z) for every row (down) and vector (across).

@@ -133,7 +133,7 @@ fn operators(graph: &mut Graph, machine: &Machine) -> usize {
         Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
         None if machine.n_vectors() == 0 => {
             // Nothing but the offsets, for as many rows as there are.
-            let nothing = crate::linalg::Matrix::zeros(machine.dim(), machine.n_outputs());
+            let nothing = crate::linalg::Matrix::zeros(expansion.vectors.dim(), machine.n_outputs());
             (kernel::products(graph, &x, &nothing, &machine.offsets), None)
         }
         None => {
