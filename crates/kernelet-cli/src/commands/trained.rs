@@ -71,26 +71,18 @@ pub(super) struct Trained {
 pub(super) struct FeatureScales {
     scales: Vec<f64>,
     #[serde(skip)]
-    names: Option<Vec<String>>,
+    ranked: Vec<(String, f64)>,
 }
 
 impl FeatureScales {
     /// Those of a machine whose metric was learned.
     pub(super) fn of(machine: &Machine) -> Option<Self> {
         let scales = machine.metadata.metric.as_ref()?.feature_scales.clone();
-        Some(FeatureScales { scales, names: machine.names.clone() })
-    }
-
-    /// Features by name or number with their scales, the largest first.
-    fn ranked(&self) -> Vec<(String, f64)> {
-        let name = |j: usize| self.names.as_ref().and_then(|names| names.get(j).cloned()).unwrap_or_else(|| format!("feature {}", j + 1));
-        let mut ranked: Vec<(String, f64)> = self.scales.iter().enumerate().map(|(j, scale)| (name(j), *scale)).collect();
-        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
-        ranked
+        Some(FeatureScales { scales, ranked: machine.ranked_features() })
     }
 
     fn text(&self) -> String {
-        let ranked = self.ranked();
+        let ranked = &self.ranked;
         let first: Vec<String> = ranked.iter().take(5).map(|(name, scale)| format!("{name} {}", figure(*scale))).collect();
         first.join(", ") + if ranked.len() > first.len() { ", .." } else { "" }
     }
@@ -99,7 +91,7 @@ impl FeatureScales {
     pub(super) fn bars(&self) -> String {
         const MOST: usize = 20;
         const LONGEST: f64 = 40.0;
-        let ranked = self.ranked();
+        let ranked = &self.ranked;
         let largest = ranked.first().map_or(1.0, |(_, scale)| scale.max(f64::MIN_POSITIVE));
         let bar = |scale: f64| "#".repeat((LONGEST * scale / largest).round() as usize);
         let shown = ranked.iter().take(MOST);

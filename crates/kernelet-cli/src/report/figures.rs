@@ -22,6 +22,8 @@ pub struct Figures {
     pub chosen: Chosen,
     /// Rows on which a small machine and the full one differ, each once.
     pub differing: Vec<DifferingRow>,
+    /// Features by name with their learned scales, the largest first.
+    pub feature_scales: Vec<(String, f64)>,
     /// Pictures, where rows are images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Images>,

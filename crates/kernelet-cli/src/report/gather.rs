@@ -73,6 +73,7 @@ pub fn gather(request: Request, curves: &[Curve], session: &Session) -> Result<F
         rows: gauge.rows.map_or(0, Dataset::len),
         full: of_full(machine, full),
         methods,
+        feature_scales: machine.ranked_features(),
         notes: request.notes,
         provenance: request.provenance,
         ..Figures::default()
@@ -93,6 +94,7 @@ pub fn gather_recorded(request: Request) -> Result<Option<Figures>> {
         task: task(machine),
         full: of_full(machine, Level { vectors: recorded::vectors_before(machine), ..Level::default() }),
         methods,
+        feature_scales: machine.ranked_features(),
         notes: request.notes,
         provenance: request.provenance,
         ..Figures::default()

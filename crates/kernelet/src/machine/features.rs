@@ -3,6 +3,16 @@ use super::{Machine, MetricMetadata};
 use crate::{Error, Result, data::Points, error::require_positive};
 
 impl Machine {
+    /// Features with their learned scales, the largest first; features without names are called by their places, counted from 1. Empty where no
+    /// scales were learned.
+    pub fn ranked_features(&self) -> Vec<(String, f64)> {
+        let name = |j: usize| self.names.as_ref().and_then(|names| names.get(j).cloned()).unwrap_or_else(|| format!("feature {}", j + 1));
+        let scales = self.metadata.metric.iter().flat_map(|metric| metric.feature_scales.iter());
+        let mut ranked: Vec<(String, f64)> = scales.enumerate().map(|(j, scale)| (name(j), *scale)).collect();
+        ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+        ranked
+    }
+
     /// The machine without the features whose learned scale is at most `least` times the largest, and the places of those that stay. Features
     /// without names are named by their places, counted from 1.
     ///

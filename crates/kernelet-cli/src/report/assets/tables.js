@@ -75,6 +75,19 @@ const confusion = level => {
     el("tbody", {}, ...names.map((name, truth) => el("tr", {}, el("th", { scope: "row", title: name }, name), ...names.map((_, predicted) => cell(truth, predicted))))));
 };
 
+// Learned scales of the features.
+const featureScales = () => {
+  const ranked = figures.feature_scales, shown = ranked.slice(0, 30);
+  if (!ranked.length) return;
+  byId("scales").hidden = false;
+  byId("scales-about").textContent = "The learned scale of each standardised feature, the largest first" + (ranked.length > shown.length ? `; ${count(ranked.length - shown.length)} more have smaller scales` : "") + ".";
+  const most = Math.max(...ranked.map(([, scale]) => scale), Number.MIN_VALUE);
+  const bar = scale => { const box = el("span", { class: "bar" }); box.style.width = (100 * scale / most).toFixed(1) + "%"; return el("td", { class: "bars" }, box); };
+  byId("scales-table").replaceChildren(
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "feature"), el("th", { scope: "col" }, "scale"), el("th", { "aria-hidden": "true" }))),
+    el("tbody", {}, ...shown.map(([name, scale]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, short(scale)), bar(scale)))));
+};
+
 // Pictures.
 const decoded = text => Uint8Array.from(atob(text), character => character.charCodeAt(0));
 const album = figures.images ? { ...figures.images, bytes: decoded(figures.images.dots) } : null;
