@@ -136,15 +136,33 @@ pub struct MetricMetadata {
     /// The weight of the penalty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub penalty: Option<f64>,
-    /// The mean validation loss with one width.
+    /// What validation rows say of one width.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub one_width_loss: Option<f64>,
-    /// Penalties that were tried, and their mean validation losses.
+    pub one_width: Option<MetricLoss>,
+    /// What they say of all penalties that were tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub tried: Vec<(f64, f64)>,
+    pub tried: Vec<MetricLoss>,
     /// The factor of each feature after the scaling of the request; of a map the length of its column.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub feature_scales: Vec<f64>,
+}
+
+/// What validation rows say of a metric.
+#[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
+pub struct MetricLoss {
+    /// The weight of the penalty; none for one width.
+    pub penalty: Option<f64>,
+    /// The error of classes, or the mean squared error.
+    pub error: f64,
+    /// The estimator's own loss, by which metrics are compared: its error varies too much from row to row.
+    pub loss: f64,
+}
+
+impl MetricMetadata {
+    /// The best of what was tried.
+    pub fn best(&self) -> Option<&MetricLoss> {
+        self.tried.iter().min_by(|a, b| a.loss.total_cmp(&b.loss))
+    }
 }
 
 /// How much of the training rows' variance in feature space each feature has.
@@ -179,8 +197,9 @@ impl Metadata {
             self.basis.iter().flat_map(|basis| [basis.largest_error, basis.mean_error]).map(|error| ("an error of the basis", Some(error)));
         let losses = self.basis.iter().flat_map(|basis| &basis.sizes).map(|size| ("a loss", Some(size.loss)));
         let metric = self.metric.iter().flat_map(|metric| {
-            let tried = metric.tried.iter().flat_map(|(penalty, loss)| [*penalty, *loss]);
-            metric.feature_scales.iter().copied().chain(metric.penalty).chain(metric.one_width_loss).chain(tried)
+            let tried =
+                metric.tried.iter().chain(&metric.one_width).flat_map(|tried| [tried.penalty.unwrap_or(0.0), tried.error, tried.loss]);
+            metric.feature_scales.iter().copied().chain(metric.penalty).chain(tried)
         });
         let metric = metric.map(|value| ("a number of the metric", Some(value)));
         let sizes = self.path.iter().flat_map(|path| &path.levels);

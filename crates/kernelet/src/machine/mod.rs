@@ -15,7 +15,7 @@ pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::{DenseRows, Work};
 pub use expansion::{Coefficients, Expansion, Pairwise};
-pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricMetadata, PathMetadata, SizeLoss, SizeMetrics};
+pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricLoss, MetricMetadata, PathMetadata, SizeLoss, SizeMetrics};
 pub(crate) use norm::inner_products;
 pub use norm::{Weights, residual, squared_norm};
 pub use normal_classes::NormalClasses;

@@ -11,6 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     data::{Dataset, Scale, read::Wanted},
+    kernel::Kernel,
     learn::{
         Learner,
         direct::{Learned, LearnedMetric, Searched},
@@ -21,6 +22,9 @@ use crate::{
 
 /// Vectors with which a metric is learned for machines that have no such budget.
 const VECTORS: usize = 30;
+
+/// Widths that are compared where none is given, as factors of `1 / (features * variance)`; the first is the default.
+const WIDTHS: [f64; 3] = [1.0, 0.25, 1.0 / 16.0];
 
 /// What of the metric is learned with the vectors.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -72,11 +76,22 @@ impl Train {
         Ok(scale.clone())
     }
 
-    /// The estimator with a learned metric, for the costs that validation rows choose from.
-    pub(super) fn with_metric<L: Searched + 'static>(&self, make: impl Fn(&Train) -> L) -> Box<dyn Learner> {
-        let costs = if self.metric.costs.is_empty() { self.metric_costs() } else { self.metric.costs.clone() };
+    /// The estimator with a learned metric, for the costs and widths that validation rows choose from.
+    pub(super) fn with_metric<L: Searched + 'static>(&self, kernel: &Kernel, make: impl Fn(&Train, Kernel) -> L) -> Box<dyn Learner> {
+        let tuned = !self.metric.costs.is_empty();
+        let costs = if tuned { self.metric.costs.clone() } else { self.metric_costs() };
+        let free = !tuned && matches!(self.kernel.gamma, None | Some(Gamma::Scale | Gamma::Learned));
+        let gammas: Vec<f64> = match kernel.gamma().filter(|_| free) {
+            Some(gamma) => WIDTHS.map(|factor| factor * gamma).to_vec(),
+            None => kernel.gamma().into_iter().collect(),
+        };
+        let kernels: Vec<Kernel> = match gammas.is_empty() {
+            true => vec![kernel.clone()],
+            false => gammas.into_iter().map(|gamma| kernel.clone().with_gamma(gamma)).collect(),
+        };
+        let with_cost = |cost: f64| kernels.iter().map(move |kernel| (self.with_cost(cost), kernel.clone()));
         Box::new(LearnedMetric {
-            candidates: costs.into_iter().map(|cost| make(&self.with_cost(cost))).collect(),
+            candidates: costs.into_iter().flat_map(with_cost).map(|(train, kernel)| make(&train, kernel)).collect(),
             learned: self.learned(),
             penalty: self.metric.penalty,
             centred: self.wanted() == Wanted::Nothing,
@@ -169,12 +184,14 @@ impl Train {
 
 /// What the user should know of a metric.
 pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
-    let best = metric.tried.iter().map(|(_, loss)| *loss).fold(f64::INFINITY, f64::min);
-    let name = if metric.learned == "map" { "a learned map" } else { "learned scales" };
-    let name = if metric.learned == "width" { "a learned width" } else { name };
-    let one = metric.one_width_loss?;
+    let name = match metric.learned.as_str() {
+        "map" => "a learned map",
+        "width" => "a learned width",
+        _ => "learned scales",
+    };
+    let (best, one) = (metric.best()?.error, metric.one_width?.error);
     Some(match metric.used {
-        true => format!("validation rows prefer {name}: a loss of {best:.4} against {one:.4} with one width"),
-        false => format!("validation rows do not prefer {name} (a loss of {best:.4}) to one width ({one:.4}), which is used"),
+        true => format!("validation rows prefer {name}: an error of {best:.4} against {one:.4} with one width"),
+        false => format!("validation rows do not prefer {name} (an error of {best:.4}) to one width ({one:.4}), which is used"),
     })
 }

@@ -284,9 +284,9 @@ impl Train {
         let learned = self.learned();
         match self.learner() {
             LearnerName::Svc if learned == Learned::Nothing => Box::new(self.margin(kernel)),
-            LearnerName::Svc => self.with_metric(|train| train.margin(kernel.clone())),
+            LearnerName::Svc => self.with_metric(&kernel, Train::margin),
             _ if learned == Learned::Nothing => Box::new(self.direct_learner(kernel)),
-            _ => self.with_metric(|train| train.direct_learner(kernel.clone())),
+            _ => self.with_metric(&kernel, Train::direct_learner),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A learned metric, as far as validation rows prefer it to one width.
 //!
-//! A fraction of the rows is set aside, or in turn each of a few folds where rows are few. On the others the machine is trained with one width, then with a learned metric for
-//! penalties that fall, each started from the vectors and the metric of the one before. The penalty with the least mean loss on the rows set aside is taken for
+//! A fraction of the rows is set aside, or in turn each of a few folds where rows are few. On the others the machine is trained with one width, for all candidates of
+//! cost and width; the best of them then with a learned metric for penalties that fall, each started from the vectors and the metric of the one before. The penalty with the least mean loss on the rows set aside is taken for
 //! the machine on all rows, which starts from what was validated; where one width is not worse, the kernel stays as it is.
 //!
 //! A map begins, and is penalised by its distance from, the identity; or, where it has fewer rows than there are features, the directions in which
@@ -18,12 +18,15 @@ use crate::{
     kernel::{Argument, Kernel},
     learn::{Fit, Learner},
     linalg::{Eigen, Matrix, dot},
-    machine::{Machine, MetricMetadata},
+    machine::{Machine, MetricLoss, MetricMetadata},
     watch::Watch,
 };
 
 /// Penalties that are tried, in units of the objective of one width at its optimum divided by the number of features.
 const PENALTIES: [f64; 4] = [1e-1, 1e-2, 1e-3, 1e-4];
+
+/// So many candidates, those that are best with one width, are tried with all penalties.
+const PATHS: usize = 3;
 
 /// The penalty, in the same units, of learners without a target that validation rows could be compared by.
 const UNVALIDATED: f64 = 1e-2;
@@ -43,6 +46,10 @@ pub(crate) trait Searched: Learner + Clone {
     fn search_mut(&mut self) -> &mut Search;
     /// The machine, and the variables at which the search ended.
     fn found(&self, data: &Dataset, watch: &Watch) -> Result<(Fit, Variables)>;
+    /// The mean loss of rows that the machine was not trained on.
+    fn loss(&self, machine: &Machine, rows: &Dataset) -> Result<f64> {
+        Ok(machine.score(rows)?.loss())
+    }
 }
 
 /// Learns the metric of the kernel too.
@@ -61,8 +68,7 @@ pub(crate) struct LearnedMetric<L> {
 /// A metric that was validated.
 struct Validated {
     candidate: usize,
-    penalty: f64,
-    loss: f64,
+    said: MetricLoss,
     /// The metric with which the search of the last fold ended, and its variables.
     metric: Metric,
     at: Variables,
@@ -91,15 +97,18 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         self.check()?;
         let Some(first) = self.candidates.first() else { return Err(Error::data("there is no estimator")) };
         if self.penalty.is_some() || self.centred {
-            let (fit, at) = with(first, |search| search.iterations /= 4).found(data, watch)?;
+            let (fit, at) = changed(first, |search| search.iterations /= 4).found(data, watch)?;
             let penalty = self.penalty.unwrap_or(UNVALIDATED * fit.report.objective.abs() / data.dim().max(1) as f64);
             let metric = self.metric(&fit.machine, data, penalty)?;
             return self.last(first, metric, at.z, None, data, watch);
         }
         let (one_widths, tried) = self.validated(data, watch)?;
-        let (candidate, one_width) = one_widths.into_iter().enumerate().fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a });
-        let losses = Some((one_width, tried.iter().map(|tried| (tried.penalty, tried.loss)).collect::<Vec<_>>()));
-        match tried.into_iter().min_by(|a, b| a.loss.total_cmp(&b.loss)).filter(|best| best.loss < one_width) {
+        let least = |a: &MetricLoss, b: &MetricLoss| a.loss.total_cmp(&b.loss);
+        let Some((candidate, one_width)) = one_widths.into_iter().enumerate().min_by(|a, b| least(&a.1, &b.1)) else {
+            return Err(Error::data("there is no estimator"));
+        };
+        let losses = Some((one_width, tried.iter().map(|tried| tried.said).collect::<Vec<_>>()));
+        match tried.into_iter().min_by(|a, b| least(&a.said, &b.said)).filter(|best| best.said.loss < one_width.loss) {
             None => {
                 let mut fits = self.candidates[candidate].learn_path(data, watch)?;
                 let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..self.metadata(None, losses) };
@@ -111,14 +120,14 @@ impl<L: Searched> Learner for LearnedMetric<L> {
     }
 }
 
-/// The loss of one width, and the penalties tried with their losses.
-type Losses = (f64, Vec<(f64, f64)>);
+/// What validation rows say of one width, and of all that was tried.
+type Losses = (MetricLoss, Vec<MetricLoss>);
 
 impl<L: Searched> LearnedMetric<L> {
     /// The machine on all rows, from vectors and a metric that were found on fewer, or with one width.
     fn last(&self, learner: &L, metric: Metric, z: Matrix, losses: Option<Losses>, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
         let metadata = self.metadata(Some(metric.penalty), losses);
-        let learner = with(learner, |search| {
+        let learner = changed(learner, |search| {
             (search.metric, search.init) = (metric, Init::Given(z));
         });
         let mut fits = learner.learn_path(data, watch)?;
@@ -145,51 +154,65 @@ impl<L: Searched> LearnedMetric<L> {
             .into(),
             used: penalty.is_some(),
             penalty,
-            one_width_loss: one_width,
+            one_width,
             tried: tried.unwrap_or_default(),
             feature_scales: vec![],
         }
     }
 
-    /// The mean validation losses of the candidates with one width, and of all with every penalty.
-    fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(Vec<f64>, Vec<Validated>)> {
-        let folds = self.folds(data)?;
-        let (mut one_widths, mut tried): (Vec<f64>, Vec<Validated>) = (vec![0.0; self.candidates.len()], vec![]);
-        for (k, rows) in folds.iter().enumerate() {
-            let mut kept = vec![true; data.len()];
-            rows.iter().for_each(|&i| kept[i] = false);
-            let others: Vec<usize> = (0..data.len()).filter(|&i| kept[i]).collect();
-            let (fit, validation) = (data.select(&others), data.select(rows));
-            let loss = |machine: &Machine| Ok::<f64, Error>(machine.score(&validation)?.loss() / folds.len() as f64);
-            for (candidate, learner) in self.candidates.iter().enumerate() {
-                let (plain, start) = learner.found(&fit, watch)?;
-                one_widths[candidate] += loss(&plain.machine)?;
-                let unit = plain.report.objective.abs() / data.dim().max(1) as f64;
-                let mut at = start;
-                for (place, penalty) in PENALTIES.iter().map(|penalty| penalty * unit).enumerate() {
-                    if watch.cancelled() {
-                        return Err(Error::Cancelled);
-                    }
-                    let mut metric = self.metric(&plain.machine, &fit, penalty)?;
-                    metric.start = at.metric;
-                    let learner = with(learner, |search| {
-                        (search.metric, search.init) = (metric.clone(), Init::Given(at.z));
-                        search.iterations = search.iterations.div_ceil(2);
-                    });
-                    let (found, end) = learner.found(&fit, watch)?;
-                    at = end;
-                    metric.start = at.metric.clone();
-                    let loss = loss(&found.machine)?;
-                    let before = if k == 0 { 0.0 } else { tried[candidate * PENALTIES.len() + place].loss };
-                    let now = Validated { candidate, penalty, loss: before + loss, metric, at: at.clone() };
-                    match k {
-                        0 => tried.push(now),
-                        _ => tried[candidate * PENALTIES.len() + place] = now,
-                    }
-                }
+    /// The mean validation losses of the candidates with one width, and of the best of them with every penalty.
+    fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(Vec<MetricLoss>, Vec<Validated>)> {
+        let folds: Vec<(Dataset, Dataset)> = self.folds(data)?.iter().map(|rows| without(data, rows)).collect();
+        let plain: Vec<L> =
+            self.candidates.iter().map(|learner| changed(learner, |search| search.iterations = search.iterations.div_ceil(2))).collect();
+        let mut one_widths = vec![MetricLoss::default(); plain.len()];
+        let mut starts = vec![];
+        for (k, (fit, validation)) in folds.iter().enumerate() {
+            for (candidate, learner) in plain.iter().enumerate() {
+                let found = learner.found(fit, watch)?;
+                check_going(watch)?;
+                one_widths[candidate] = with_fold(one_widths[candidate], k, learner, &found.0.machine, validation)?;
+                starts.push(found);
             }
         }
+        let mut order: Vec<usize> = (0..plain.len()).collect();
+        order.sort_by(|a, b| one_widths[*a].loss.total_cmp(&one_widths[*b].loss));
+        let mut tried = vec![];
+        for &candidate in order.iter().take(PATHS) {
+            let starts: Vec<&(Fit, Variables)> = starts.iter().skip(candidate).step_by(plain.len()).collect();
+            tried.extend(self.along_penalties(candidate, &plain[candidate], &folds, &starts, watch)?);
+        }
         Ok((one_widths, tried))
+    }
+
+    /// One candidate with penalties that fall, from where one width ended on each of the folds.
+    fn along_penalties(
+        &self,
+        candidate: usize,
+        learner: &L,
+        folds: &[(Dataset, Dataset)],
+        starts: &[&(Fit, Variables)],
+        watch: &Watch,
+    ) -> Result<Vec<Validated>> {
+        let mut tried: Vec<Validated> = vec![];
+        for (k, ((fit, validation), (one_width, start))) in folds.iter().zip(starts).enumerate() {
+            let unit = one_width.report.objective.abs() / fit.dim().max(1) as f64;
+            let mut at = start.clone();
+            for (place, penalty) in PENALTIES.iter().map(|penalty| penalty * unit).enumerate() {
+                let mut metric = self.metric(&one_width.machine, fit, penalty)?;
+                metric.start = at.metric;
+                let learner = changed(learner, |search| (search.metric, search.init) = (metric.clone(), Init::Given(at.z)));
+                let (found, end) = learner.found(fit, watch)?;
+                check_going(watch)?;
+                at = end;
+                metric.start = at.metric.clone();
+                let before = if k == 0 { MetricLoss::default() } else { tried[place].said };
+                let said = MetricLoss { penalty: Some(penalty), ..with_fold(before, k, &learner, &found.machine, validation)? };
+                let now = Validated { candidate, said, metric, at: at.clone() };
+                if k == 0 { tried.push(now) } else { tried[place] = now }
+            }
+        }
+        Ok(tried)
     }
 
     /// The rows that are set aside, in turn.
@@ -218,7 +241,27 @@ impl<L: Searched> LearnedMetric<L> {
     }
 }
 
-fn with<L: Searched>(learner: &L, change: impl FnOnce(&mut Search)) -> L {
+/// The rows without some, and these.
+fn without(data: &Dataset, rows: &[usize]) -> (Dataset, Dataset) {
+    let mut kept = vec![true; data.len()];
+    rows.iter().for_each(|&i| kept[i] = false);
+    let others: Vec<usize> = (0..data.len()).filter(|&i| kept[i]).collect();
+    (data.select(&others), data.select(rows))
+}
+
+/// A search for settings that is cancelled has no result.
+fn check_going(watch: &Watch) -> Result<()> {
+    if watch.cancelled() { Err(Error::Cancelled) } else { Ok(()) }
+}
+
+/// The mean over `k` folds and one more.
+fn with_fold<L: Searched>(before: MetricLoss, k: usize, learner: &L, machine: &Machine, rows: &Dataset) -> Result<MetricLoss> {
+    let add = |before: f64, now: f64| (k as f64 * before + now) / (k + 1) as f64;
+    let (error, loss) = (machine.score(rows)?.loss(), learner.loss(machine, rows)?);
+    Ok(MetricLoss { error: add(before.error, error), loss: add(before.loss, loss), ..before })
+}
+
+fn changed<L: Searched>(learner: &L, change: impl FnOnce(&mut Search)) -> L {
     let mut changed = learner.clone();
     change(changed.search_mut());
     changed
@@ -355,8 +398,7 @@ mod tests {
         }
         let fit = learned(margin(0.2), Learned::Scales).learn(&data, &Watch::none()).unwrap();
         let metric = fit.machine.metadata.metric.unwrap();
-        let best = metric.tried.iter().fold(f64::INFINITY, |a, b| a.min(b.1)).min(metric.one_width_loss.unwrap());
-        assert!(best > 0.4, "{metric:?}");
+        assert!(metric.best().unwrap().error.min(metric.one_width.unwrap().error) > 0.4, "{metric:?}");
     }
 
     #[test]

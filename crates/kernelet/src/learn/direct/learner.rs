@@ -21,6 +21,7 @@ use crate::{
     basis::{Basis, JITTER},
     data::Dataset,
     error::require_positive,
+    evaluate::score_probabilities,
     kernel::Kernel,
     learn::{
         Components, Fisher, Fit, FrameLearner, InFrame, Learner, Logistic, Multiclass, OneClass, Pca, Penalty, Ridge, Svc, Svr, fit,
@@ -171,6 +172,15 @@ impl Searched for DirectLearner {
     fn found(&self, data: &Dataset, watch: &Watch) -> Result<(Fit, Variables)> {
         let rows = self.rows(data)?;
         self.search.found(self.kernel(), &self.prepared(&rows, data)?, watch)
+    }
+
+    /// The log loss where there are probabilities, else the error or the mean squared error.
+    fn loss(&self, machine: &Machine, rows: &Dataset) -> Result<f64> {
+        if machine.check_probabilities().is_err() {
+            return Ok(machine.score(rows)?.loss());
+        }
+        let probabilities = machine.probabilities(&machine.outputs_for(&rows.points)?)?;
+        Ok(score_probabilities(&probabilities, &machine.decision.labels(), rows)?.log_loss)
     }
 }
 

@@ -148,6 +148,19 @@ impl Searched for Margin {
         self.parts(rows.signs.cols())?;
         self.search.found(&self.kernel, &rows, watch)
     }
+
+    /// The squared hinge, summed over outputs.
+    fn loss(&self, machine: &Machine, rows: &Dataset) -> Result<f64> {
+        let (classes, outputs) = (rows.classes()?, machine.outputs_for(&rows.points)?);
+        let known = machine.decision.labels();
+        let place: Vec<Option<usize>> = classes.labels.iter().map(|label| known.iter().position(|known| known == label)).collect();
+        let of_row = |(i, row): (usize, &[f64])| -> f64 {
+            let class = place[classes.codes[i] as usize];
+            let side = |k: usize| class.and_then(|class| machine.decision.side(k, class)).unwrap_or(-1.0);
+            row.iter().enumerate().map(|(k, f)| (1.0 - side(k) * f).max(0.0).powi(2)).sum()
+        };
+        Ok(outputs.iter().enumerate().map(of_row).sum::<f64>() / rows.len().max(1) as f64)
+    }
 }
 
 impl Margin {

@@ -13,7 +13,8 @@
 //! | and of the vectors that follow | `+ G' Z` | the same |
 //!
 //! where `c_k = sum_i M_ik`. `M hat X` is part of the gradient by the vectors, so that scales cost n d more; a map costs n K (m + d).
-//! The logarithms, or the entries of the map, are held near their origin by a penalty `rho |l - l_0|^2`.
+//! The logarithms, or the entries of the map, are held near their origin by a penalty `rho |l - l_0|^2`: minimising over the width alone
+//! already fits the training rows too closely.
 use std::borrow::Cow;
 
 use rayon::prelude::*;
