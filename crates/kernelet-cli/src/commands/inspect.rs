@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kernelet::{
-    data::{Label, Scale},
+    data::{Column, Encoding, Label, MISSING, Scale},
     machine::{Machine, Metadata},
     model::{Kind, images, native, write_atomically},
 };
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::Result,
     files, input,
-    layout::{count, counted, figure, lines, list, percent},
+    layout::{count, counted, figure, lines, list, percent, table},
     session::{Answer, Session},
 };
 
@@ -69,14 +69,17 @@ struct Inspected {
     probabilities: bool,
     calibration: Option<&'static str>,
     names: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<Encoding>,
     #[serde(rename = "facts")]
     metadata: Metadata,
     source: &'static str,
 }
 
 impl Inspected {
-    fn new(machine: Machine, kind: Kind) -> Result<Self> {
+    fn new(mut machine: Machine, kind: Kind) -> Result<Self> {
         let bytes = native::to_bytes(&machine)?.len();
+        let table = machine.metadata.table.take();
         let kernel = &machine.expansion.kernel;
         let mut parameters = json!(kernel);
         if let Some(object) = parameters.as_object_mut() {
@@ -98,6 +101,7 @@ impl Inspected {
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             names: machine.names,
+            table,
             metadata: machine.metadata,
             source: kind.name(),
         })
@@ -158,6 +162,23 @@ impl Answer for Inspected {
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.push(("file", self.source.into()));
-        lines(&pairs)
+        lines(&pairs) + &self.table.as_ref().map_or(String::new(), columns_text)
     }
+}
+
+/// The columns of the training table, one a line.
+fn columns_text(encoding: &Encoding) -> String {
+    let header = ["column", "kind", "features", "missing values"].map(String::from);
+    let row = |column: &Column| {
+        let (kind, missing) = match column {
+            Column::Number { fill, flagged, .. } => {
+                ("numbers", format!("the median {}{}", figure(*fill), if *flagged { ", with an indicator" } else { "" }))
+            }
+            Column::Text { categories, .. } if categories.iter().any(|category| category == MISSING) => ("text", "a category".into()),
+            Column::Text { .. } => ("text", "no indicator".into()),
+            Column::Ignored { .. } => ("ignored", String::new()),
+        };
+        vec![column.name().to_string(), kind.into(), count(column.n_features()), missing]
+    };
+    format!("\n{}", table(&header, &encoding.columns.iter().map(row).collect::<Vec<_>>()))
 }

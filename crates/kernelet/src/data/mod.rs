@@ -9,6 +9,7 @@ mod points;
 pub mod read;
 mod scale;
 mod split;
+mod table;
 mod target;
 
 pub use csr::{Csr, SparseRow};
@@ -20,5 +21,6 @@ pub use image::smooth;
 pub use points::Points;
 pub use scale::{Scale, Scaling};
 pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
+pub use table::{Cell, Column, Encoder, Encoding, Gathered, MISSING, Tally};
 pub(crate) use target::Interner;
 pub use target::{Classes, Label, Target};

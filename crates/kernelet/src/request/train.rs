@@ -300,7 +300,10 @@ impl Train {
             None => vec![learner.learn(data, watch)?],
         };
         let request = serde_json::to_value(asked.stored()).ok();
-        fits.iter_mut().for_each(|fit| fit.machine.metadata.request = request.clone());
+        for fit in &mut fits {
+            fit.machine.metadata.request = request.clone();
+            fit.machine.metadata.table = data.table.clone();
+        }
         let fit = fits.pop().ok_or_else(|| Error::data("nothing was learned"))?;
         notes.extend(notes_of(&fit));
         let bound = asked.bound(&fit, data, &mut notes)?;
