@@ -11,12 +11,13 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
 from ._path import path_of
 from ._request import request, watched
+from ._tables import encoded, known, learned, needs_encoding
 
 
 class KernelMachine(BaseEstimator):
@@ -30,10 +31,16 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table"):
             self.__dict__.pop(name, None)
+        frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
+        if frame is not None:
+            X = self._learn_table(frame)
         X = validate_data(self, X, y, **ACCEPTED, **checks)
         X, rest = (sound(X[0]), X[1]) if isinstance(X, tuple) else (sound(X), None)
+        if frame is not None:
+            _check_feature_names(self, frame, reset=True)
+            _check_n_features(self, frame, reset=True)
         kernel = getattr(self, "kernel", "gaussian")
         if callable(kernel):
             self._X_fit = X
@@ -42,10 +49,21 @@ class KernelMachine(BaseEstimator):
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
         return X, rest
 
+    def _learn_table(self, frame):
+        """The features of a frame with text or missing values; what is learned from it is kept."""
+        table = learned(frame)
+        if table is None:
+            return frame.to_numpy(dtype=np.float64)
+        self._table = table
+        return encoded(table, frame)
+
+    def _is_precomputed(self) -> bool:
+        kernel = getattr(self, "kernel", "gaussian")
+        return isinstance(kernel, str) and kernel == "precomputed"
+
     def _values_are_given(self) -> bool:
         """True when kernel values come from the caller: as X, or from a function."""
-        kernel = getattr(self, "kernel", "gaussian")
-        return callable(kernel) or (isinstance(kernel, str) and kernel == "precomputed")
+        return callable(getattr(self, "kernel", "gaussian")) or self._is_precomputed()
 
     def _request(self, learner: str | None = None, **more: Any) -> str:
         """What these parameters ask for. Parameters at their defaults are left to the library."""
@@ -115,6 +133,8 @@ class KernelMachine(BaseEstimator):
             # A basis grows, so that smaller machines have some of the same vectors.
             kept = array_of(machines[-1].vectors()).indices
             self._X_fit, machines = self._X_fit[kept], [on_few_rows(machine, kept) for machine in machines]
+        elif hasattr(self, "_table"):
+            machines = [machine.with_table(self._table) for machine in machines]
         machine = machines[-1]
         about = json.loads(machine.description())
         self.report_ = about["report"] or {}
@@ -155,8 +175,10 @@ class KernelMachine(BaseEstimator):
     def _checked(self, X):
         """X as the machine wants it; plain arrays that are as they should be are not looked at twice."""
         plain = type(X) is np.ndarray and X.ndim == 2 and X.flags.c_contiguous and X.dtype in (np.float64, np.float32)
-        known = plain and len(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
-        if not (known and _core.all_finite(X)):
+        as_fitted = plain and len(X) and X.shape[1] == self.n_features_in_ and not hasattr(self, "feature_names_in_")
+        if hasattr(self, "_table"):
+            X = encoded(self._table, X)
+        elif not (as_fitted and _core.all_finite(X)):
             X = sound(validate_data(self, X, reset=False, **ACCEPTED))
         if hasattr(self, "_X_fit"):
             X = values_of(self.kernel, X, self._X_fit)
@@ -257,7 +279,7 @@ class KernelMachine(BaseEstimator):
         about = json.loads(machine.description())
         estimator = cls()
         estimator._loaded(about)
-        estimator.n_features_in_ = about["dim"]
+        vars(estimator).update(known(about))
         return estimator._keep([machine])
 
     def _loaded(self, about) -> None:

@@ -24,6 +24,8 @@ from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
 from ._request import request, watched
+from ._tables import encoded
+from ._tables import known as known_of
 
 
 def compress(
@@ -145,6 +147,8 @@ class _Work:
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
     """The rows as the machine takes them."""
+    if "_table" in found.known:
+        X = encoded(found.known["_table"], X)
     names, given = found.known.get("feature_names_in_"), getattr(X, "columns", None)
     X = sound(check_array(X, **ACCEPTED))
     kept = found.known.get("_X_fit")
@@ -168,7 +172,7 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, repor
         params["n_vectors"] = report["vectors"]
     small = found.make(**params)
     about = json.loads(machine.description())
-    for name, value in {"n_features_in_": about["dim"], **found.known}.items():
+    for name, value in {**known_of(about), **found.known}.items():
         setattr(small, name, value)
     figures = report.pop("path")
     at: Callable[[int], _core.Machine] = path.at

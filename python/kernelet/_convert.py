@@ -21,6 +21,7 @@ from ._one_class import SparseOneClassSVM
 from ._pca import SparseKernelPCA
 from ._ridge import SparseKernelRidge
 from ._svm import SparseSVC, SparseSVR
+from ._tables import known as known_of
 
 
 @dataclass
@@ -74,7 +75,7 @@ def of_machine(machine: _core.Machine) -> Converted:
         makes[rule] = SparseKernelRidge if several else SparseSVR
     if rule not in makes:
         raise ValueError(f"a model whose prediction is by the rule {rule!r} cannot be an estimator; use the command kernelet compress")
-    known: dict[str, Any] = {"n_features_in_": about["dim"]}
+    known: dict[str, Any] = known_of(about)
     if makes[rule] is SparseSVC:
         known["classes_"] = classes_of(about["labels"])
     return Converted(machine, makes[rule], _kernel_params(about["kernel"]), known)
@@ -83,7 +84,7 @@ def of_machine(machine: _core.Machine) -> Converted:
 def of_our_own(model: KernelMachine) -> Converted:
     """An estimator of ours; its class and parameters are kept."""
     machine = model._fitted()
-    known = {name: value for name, value in vars(model).items() if name in ("classes_", "_one_target", "chosen_", "n_features_in_", "feature_names_in_")}
+    known = {name: value for name, value in vars(model).items() if name in ("classes_", "_one_target", "chosen_", "n_features_in_", "feature_names_in_", "_table")}
     if "chosen_" in known:
         known["chosen_"] = []
     rows = None

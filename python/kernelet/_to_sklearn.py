@@ -27,6 +27,8 @@ def to_sklearn(estimator: Any) -> Any:
         raise ValueError("scikit-learn has no such machine with vectors of its own: SVC has pairs of classes, SVR one target; use to_onnx or to_c")
     if about["kernel"]["name"] not in NAMES or about["scale"]:
         raise ValueError(f"scikit-learn's SVMs have the kernels {', '.join(NAMES.values())} and no scaling of their own; use to_onnx or to_c")
+    if hasattr(estimator, "_table"):
+        raise ValueError("scikit-learn's SVMs take numbers, but the estimator takes a table with text or missing values; use save, to_onnx or to_c")
     if rule == "votes":
         machine = _in_libsvm_layout(machine)
     return _filled(makes[rule], estimator, machine, about, rule)

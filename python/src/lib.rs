@@ -3,6 +3,7 @@ mod arrays;
 mod compress;
 mod machine;
 mod path;
+mod table;
 mod work;
 
 use kernelet::{
@@ -25,6 +26,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyMachine>()?;
     module.add_class::<path::PyPath>()?;
     module.add_function(wrap_pyfunction!(compress::compress, module)?)?;
+    module.add_function(wrap_pyfunction!(table::learn_table, module)?)?;
+    module.add_function(wrap_pyfunction!(table::encode_table, module)?)?;
     module.add_function(wrap_pyfunction!(train, module)?)?;
     module.add_function(wrap_pyfunction!(basis, module)?)?;
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;

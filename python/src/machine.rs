@@ -5,7 +5,7 @@ use std::{
 };
 
 use kernelet::{
-    data::{Label, Points, Scale},
+    data::{Encoding, Label, Points, Scale},
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
@@ -201,6 +201,14 @@ impl PyMachine {
         Ok(PyMachine { report: self.report.clone(), ..PyMachine::new(machine) })
     }
 
+    /// The same machine for rows of a table, which is JSON text.
+    fn with_table(&self, table: &str) -> PyResult<PyMachine> {
+        let (mut machine, table): (_, Encoding) = (self.machine.clone(), crate::table::read(table)?);
+        (machine.names, machine.metadata.table) = (Some(table.feature_names()), Some(table));
+        machine.check().map_err(refused)?;
+        Ok(PyMachine { report: self.report.clone(), ..PyMachine::new(machine) })
+    }
+
     /// Features f(x)' matrix + offsets of the features f, as a machine on the same vectors.
     fn combined(&self, mix: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
         guarded(|| {
@@ -336,7 +344,8 @@ fn part(rows: DenseRows, first: usize, end: usize, dim: usize) -> DenseRows {
     }
 }
 
-fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
+/// A matrix as an array, without a copy.
+pub fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
     let shape = [matrix.rows(), matrix.cols()];
     PyArray1::from_vec(py, matrix.into_values()).reshape(shape)
 }

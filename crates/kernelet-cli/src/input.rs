@@ -39,19 +39,19 @@ fn format(name: &str) -> std::result::Result<Format, String> {
 }
 
 impl Input {
-    /// Rows to train on: checked, and at least one.
-    pub fn training_rows(&self, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
-        self.read(path, Reading { wanted, ..Reading::default() }, session)
+    /// Rows to train on: checked, and at least one. Columns of a table to `ignore` make no feature.
+    pub fn training_rows(&self, path: &str, wanted: Wanted, ignore: &[String], session: &Session) -> Result<Dataset> {
+        self.read(path, Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() }, session)
     }
 
     /// Rows for a model: their columns are those of the model, in its order.
     pub fn rows_for(&self, machine: &Machine, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
-        self.read(path, Reading { wanted, names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() }, session)
+        self.read(path, Reading { wanted, ..reading_for(machine) }, session)
     }
 
     /// The same a block at a time, without targets, so that the file may be larger than memory.
     pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
-        let how = self.reading(Reading { names: machine.names.clone(), dim: Some(machine.dim()), ..Reading::default() });
+        let how = self.reading(reading_for(machine));
         let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
         Ok(Blocks { path, blocks, notes: vec![], input: self.clone() })
     }
@@ -80,6 +80,12 @@ impl Input {
     }
 }
 
+/// How rows for a model are read: its columns, in its order, and encoded as those of its training table.
+fn reading_for(machine: &Machine) -> Reading {
+    let table = machine.metadata.table.clone();
+    Reading { names: machine.names.clone(), dim: Some(machine.dim()), table, ..Reading::default() }
+}
+
 /// The rows of a file, a block at a time.
 pub struct Blocks<'a> {
     path: &'a str,
@@ -92,6 +98,7 @@ impl Blocks<'_> {
     /// The next rows, none after the last. Notes about several blocks are printed once.
     pub fn next(&mut self, session: &Session) -> Result<Option<Dataset>> {
         let Some(Read { dataset, notes }) = self.blocks.next_block().map_err(|error| Failure::in_file(self.path, error))? else {
+            self.blocks.notes().iter().for_each(|note| session.note(note));
             return Ok(None);
         };
         for note in notes {

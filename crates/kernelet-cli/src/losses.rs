@@ -22,7 +22,11 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     if to == To::Libsvm {
         lost.extend(probabilities_of_libsvm(machine));
     }
-    if matches!(to, To::C | To::Libsvm) && machine.names.is_some() {
+    if matches!(to, To::C | To::Onnx | To::Libsvm) && machine.metadata.table.is_some() {
+        lost.push(
+            "the encoding of the table; rows must be encoded, with the features in the order of `inspect --json`, key `names`".into(),
+        );
+    } else if matches!(to, To::C | To::Libsvm) && machine.names.is_some() {
         lost.push("the names of the features; rows must have the columns in the order of training".into());
     }
     if to == To::Libsvm && machine.metadata.c.is_some() {

@@ -66,7 +66,8 @@ impl Evaluate {
 
     /// The rows as the other machine needs them: read again where its columns differ.
     fn rows_for_other(&self, machine: &Machine, other: &Machine, data: &Dataset, session: &Session) -> Result<Dataset> {
-        match (machine.names == other.names && machine.dim() == other.dim(), self.data == "-") {
+        let same_table = machine.metadata.table == other.metadata.table;
+        match (same_table && machine.names == other.names && machine.dim() == other.dim(), self.data == "-") {
             (true, _) => Ok(data.clone()),
             (false, false) => self.input.rows_for(other, &self.data, Wanted::Nothing, session),
             (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kernelet::{
-    data::{Label, Scale},
+    data::{Column, Encoding, Label, MISSING, Scale},
     machine::{Machine, Metadata},
     model::{Kind, images, native, write_atomically},
 };
@@ -14,7 +14,7 @@ use super::trained::FeatureScales;
 use crate::{
     failure::Result,
     files, input,
-    layout::{count, counted, figure, lines, list, percent},
+    layout::{count, counted, figure, lines, list, percent, table},
     session::{Answer, Session},
 };
 
@@ -74,6 +74,8 @@ struct Inspected {
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_scales: Option<FeatureScales>,
     names: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    table: Option<Encoding>,
     #[serde(rename = "facts")]
     metadata: Metadata,
     source: &'static str,
@@ -87,8 +89,9 @@ struct Projection {
 }
 
 impl Inspected {
-    fn new(machine: Machine, kind: Kind) -> Result<Self> {
+    fn new(mut machine: Machine, kind: Kind) -> Result<Self> {
         let bytes = native::to_bytes(&machine)?.len();
+        let table = machine.metadata.table.take();
         let kernel = &machine.expansion.kernel;
         let mut parameters = json!(kernel);
         if let Some(object) = parameters.as_object_mut() {
@@ -112,6 +115,7 @@ impl Inspected {
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             feature_scales: FeatureScales::of(&machine),
             names: machine.names,
+            table,
             metadata: machine.metadata,
             source: kind.name(),
         })
@@ -177,6 +181,24 @@ impl Answer for Inspected {
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.push(("file", self.source.into()));
-        lines(&pairs) + &self.feature_scales.as_ref().map_or(String::new(), FeatureScales::bars)
+        let columns = self.table.as_ref().map_or(String::new(), columns_text);
+        lines(&pairs) + &columns + &self.feature_scales.as_ref().map_or(String::new(), FeatureScales::bars)
     }
+}
+
+/// The columns of the training table, one a line.
+fn columns_text(encoding: &Encoding) -> String {
+    let header = ["column", "kind", "features", "missing values"].map(String::from);
+    let row = |column: &Column| {
+        let (kind, missing) = match column {
+            Column::Number { fill, flagged, .. } => {
+                ("numbers", format!("the median {}{}", figure(*fill), if *flagged { ", with an indicator" } else { "" }))
+            }
+            Column::Text { categories, .. } if categories.iter().any(|category| category == MISSING) => ("text", "a category".into()),
+            Column::Text { .. } => ("text", "no indicator".into()),
+            Column::Ignored { .. } => ("ignored", String::new()),
+        };
+        vec![column.name().to_string(), kind.into(), count(column.n_features()), missing]
+    };
+    format!("\n{}", table(&header, &encoding.columns.iter().map(row).collect::<Vec<_>>()))
 }

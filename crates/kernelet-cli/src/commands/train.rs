@@ -41,6 +41,9 @@ pub struct Train {
     /// Scale by a model instead of --scale: its scaling with the learned scales or map; its width of the kernel too where --gamma is not given.
     #[arg(long, value_name = "MODEL", help_heading = "Scaling", conflicts_with = "scale_file")]
     pub scales_from: Option<String>,
+    /// Columns of a table that make no features, such as ids, by name or counted from 1.
+    #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', help_heading = "Reading")]
+    pub ignore: Vec<String>,
     /// What is asked for.
     #[command(flatten)]
     pub request: TrainFlags,
@@ -54,6 +57,7 @@ Examples:
   kernelet train data.svm -o data.model --gamma 0.5 --c 10
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
+  kernelet train census.csv -o census.model --target income --ignore id --scale standard --tune
   kernelet train houses.csv -o houses.model --learner svr --c 10 --epsilon 0.1 --scale standard
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
   kernelet train normal.csv -o normal.model --learner one-class --nu 0.05 --scale standard
@@ -83,7 +87,7 @@ impl Train {
             request.check_start()?;
         }
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
-        let data = self.input.training_rows(&self.data, request.wanted(), session)?;
+        let data = self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
         let scale = range.or(scales);

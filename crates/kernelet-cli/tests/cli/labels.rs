@@ -61,7 +61,7 @@ fn an_error_quotes_text_from_files_harmlessly() {
     let folder = Folder::new();
     let model = folder.path("m");
     let cases = [
-        folder.file("a.csv", "x\u{1b}]0;title\u{7},y,z\n1,2,a\n3,,b\n"),
+        folder.file("a.csv", "x,y,z\u{1b}]0;title\u{7}\n1,2,a\n3,4,\n"),
         folder.file("b.svm", "1 1:1\n2 \u{1b}[2J\u{9b}\n"),
         folder.file("c.csv", "\"q\u{1b}[1m\nr\",\"q\u{1b}[1m\nr\",z\n1,2,a\n"),
         folder.path("no\u{1b}[31msuch\n.csv"),

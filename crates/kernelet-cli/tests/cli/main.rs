@@ -36,6 +36,7 @@ mod requests;
 mod rvm;
 mod selection;
 mod streams;
+mod tables;
 mod train;
 mod tune;
 mod usage;

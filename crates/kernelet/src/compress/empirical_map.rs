@@ -15,7 +15,7 @@ use crate::{
     data::{Csr, Dataset, Points},
     kernel::{Kernel, Linear},
     linalg::{Lower, Matrix},
-    machine::{Expansion, Machine},
+    machine::{Expansion, Machine, Metadata},
 };
 
 /// The empirical kernel map of a machine with a precomputed kernel, and the linear machine that is the same in its space.
@@ -53,7 +53,8 @@ impl EmpiricalMap {
         let places = points.iter().map(bits).zip(vectors.iter().copied()).collect();
         let expansion =
             Expansion { kernel: Kernel::Linear(Linear {}), vectors: points.into(), coefficients: machine.expansion.coefficients.clone() };
-        let linear = Machine { expansion, names: None, ..machine.clone() };
+        let metadata = Metadata { table: None, ..machine.metadata.clone() };
+        let linear = Machine { expansion, names: None, metadata, ..machine.clone() };
         let pivots = chosen.into_iter().map(|i| vectors[i]).collect();
         Ok(Some(EmpiricalMap { machine: linear, like: machine.clone(), pivots, lower, places }))
     }
@@ -67,7 +68,7 @@ impl EmpiricalMap {
         let values = data.points.to_dense();
         let mut points = Matrix::from_fn(data.len(), self.pivots.len(), |i, j| values.at(i, self.pivots[j]));
         self.lower.solve_rows(points.values_mut());
-        Ok(Dataset { points: points.into(), names: None, ..data.clone() })
+        Ok(Dataset { points: points.into(), names: None, table: None, ..data.clone() })
     }
 
     /// A smaller machine on points of the map as one with the precomputed kernel.

@@ -1,5 +1,5 @@
 //! A data set: points with what is to be predicted, weights and names.
-use super::{Classes, Points, Target};
+use super::{Classes, Encoding, Points, Target};
 use crate::{Error, Result, linalg::Matrix};
 
 /// Points, their target, optional weights and feature names.
@@ -13,12 +13,14 @@ pub struct Dataset {
     pub weights: Option<Vec<f64>>,
     /// Names of the features, where the source has them.
     pub names: Option<Vec<String>>,
+    /// How the features were made from the columns of a table, where they are not the columns themselves.
+    pub table: Option<Encoding>,
 }
 
 impl Dataset {
     /// Points with a target, without weights or names.
     pub fn new(points: impl Into<Points>, target: Target) -> Self {
-        Dataset { points: points.into(), target, weights: None, names: None }
+        Dataset { points: points.into(), target, weights: None, names: None, table: None }
     }
 
     /// Number of rows.
@@ -64,6 +66,7 @@ impl Dataset {
             target: self.target.select(indices),
             weights: self.weights.as_ref().map(|w| indices.iter().map(|&i| w[i]).collect()),
             names: self.names.clone(),
+            table: self.table.clone(),
         }
     }
 

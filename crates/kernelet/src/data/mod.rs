@@ -10,6 +10,7 @@ mod points;
 pub mod read;
 mod scale;
 mod split;
+mod table;
 mod target;
 
 pub use csr::{Csr, SparseRow};
@@ -22,5 +23,6 @@ pub(crate) use linear_map::map_dense;
 pub use points::Points;
 pub use scale::{Scale, Scaling};
 pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
+pub use table::{Cell, Column, Encoder, Encoding, Gathered, MISSING, Tally};
 pub(crate) use target::Interner;
 pub use target::{Classes, Label, Target};

@@ -34,7 +34,7 @@ impl Learner for OnGram {
 }
 
 fn on_points(data: &Dataset, empirical: &EmpiricalPoints) -> Dataset {
-    Dataset { points: empirical.points.clone(), names: None, target: data.target.clone(), weights: data.weights.clone() }
+    Dataset { weights: data.weights.clone(), ..Dataset::new(empirical.points.clone(), data.target.clone()) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Training metadata: what is known about how a machine was made.
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result};
+use crate::{Error, Result, data::Encoding};
 
 /// How a machine was trained; every part may be unknown.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
@@ -45,6 +45,9 @@ pub struct Metadata {
     /// How the metric of the kernel was learned, where it was to be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metric: Option<MetricMetadata>,
+    /// How the features are made from the columns of a table, where they are not the columns themselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<Encoding>,
     /// The request that it came from, by the names of its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,
@@ -187,8 +190,9 @@ impl FeatureMetadata {
 }
 
 impl Metadata {
-    /// Checks that every number is finite.
+    /// Checks that every number is finite, and that the columns of a table can be encoded.
     pub fn check(&self) -> Result<()> {
+        self.table.iter().try_for_each(Encoding::check)?;
         let numbers = [("c", self.c), ("nu", self.nu), ("epsilon", self.epsilon), ("lambda", self.lambda), ("objective", self.objective)];
         let weights = self.class_weights.iter().flatten().map(|&weight| ("a class weight", Some(weight)));
         let features = self.features.iter().flat_map(|f| f.variances.iter().chain([&f.total_variance]));

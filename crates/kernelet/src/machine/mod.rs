@@ -93,6 +93,9 @@ impl Machine {
         if let Some(names) = &self.names {
             same("feature names of the machine", self.dim(), names.len())?;
         }
+        if let Some(table) = &self.metadata.table {
+            same("features of the table of the machine", self.dim(), table.n_features())?;
+        }
         if let Some(calibration) = &self.calibration {
             calibration.check(&self.decision, self.n_outputs(), self.n_vectors())?;
         }

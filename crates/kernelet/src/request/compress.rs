@@ -164,6 +164,7 @@ impl Compress {
         small.capped = self.goals.max_vectors.is_some_and(|wanted| wanted > self.most(large, rows));
         small.notes.extend(self.notes(machine, &small));
         small.machine.metadata.request = serde_json::to_value(self).ok();
+        small.machine.metadata.table = machine.metadata.table.clone();
         // Sizes that were tried anyway are kept too, unless bytes are counted.
         if self.path || (small.sizes.len() > 1 && self.goals.max_bytes.is_none()) {
             small.machine.metadata.path = Some(small.path_metadata(machine.n_vectors()));

@@ -269,7 +269,9 @@ impl Train {
             }
         };
         trained.notes.extend(trained.fit.machine.metadata.metric.as_ref().and_then(note_of));
-        trained.fits_mut().for_each(|fit| fit.machine.metadata.request = request.clone());
+        for fit in trained.fits_mut() {
+            (fit.machine.metadata.request, fit.machine.metadata.table) = (request.clone(), data.table.clone());
+        }
         Ok(trained)
     }
 

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Target},
+    data::{Dataset, Tally, Target},
     linalg::Matrix,
 };
 
@@ -30,8 +30,8 @@ pub struct Blocks(Source);
 
 enum Source {
     /// All rows are there; those from the given one on are still to be handed out.
-    Whole(Read, usize),
-    Parts(Parts),
+    Whole(Box<Read>, usize),
+    Parts(Box<Parts>),
 }
 
 /// A file that is read as its rows are needed.
@@ -48,6 +48,8 @@ struct Parts {
     /// Lines and rows that went before the buffer.
     lines: usize,
     rows: usize,
+    /// What those rows have that the training rows of the model do not have.
+    tally: Tally,
 }
 
 /// How bytes become rows.
@@ -76,13 +78,29 @@ fn blocks_of(path: &str, how: &Reading, block: usize) -> Result<Blocks> {
         }
         Format::Npz | Format::Parquet => None,
     };
+    // Indicators take more memory than the text they are made from.
+    let block = match (&how.table, &form) {
+        (Some(table), Some(Form::Table(_))) => (block * table.columns.len() / table.n_features().max(1)).max(block / 64).max(1),
+        _ => block,
+    };
     let Some(form) = form else {
         stream.rest(&mut buffer)?;
         let all = read_bytes(&buffer, &origin, &how)?;
         all.dataset.check()?;
-        return Ok(Blocks(Source::Whole(all, 0)));
+        return Ok(Blocks(Source::Whole(Box::new(all), 0)));
     };
-    Ok(Blocks(Source::Parts(Parts { stream, origin, how, form, buffer, block, ended: false, lines: 0, rows: 0 })))
+    Ok(Blocks(Source::Parts(Box::new(Parts {
+        stream,
+        origin,
+        how,
+        form,
+        buffer,
+        block,
+        ended: false,
+        lines: 0,
+        rows: 0,
+        tally: Tally::default(),
+    }))))
 }
 
 impl Blocks {
@@ -99,6 +117,17 @@ impl Blocks {
             }
         }
     }
+
+    /// Notes for the user about all rows so far, which are complete after the last block.
+    pub fn notes(&self) -> Vec<String> {
+        match &self.0 {
+            Source::Parts(parts) => match &parts.form {
+                Form::Table(Some(layout)) => layout.notes_on(&parts.tally),
+                _ => vec![],
+            },
+            Source::Whole(..) => vec![],
+        }
+    }
 }
 
 impl Parts {
@@ -106,11 +135,12 @@ impl Parts {
         let mut wanted = self.block;
         loop {
             self.ended = self.ended || !self.stream.fill(&mut self.buffer, wanted)?;
-            let (read, used) = self.take()?;
+            let (read, used, tally) = self.take()?;
             let rows = read.dataset.len();
             if rows > 0 || self.ended {
                 let read = if rows > 0 || self.rows == 0 { Some(self.checked(read)?) } else { None };
                 self.advance(used, rows);
+                self.tally.add(tally);
                 return Ok(read);
             }
             match self.rows > 0 && used > 0 {
@@ -124,31 +154,32 @@ impl Parts {
         }
     }
 
-    /// The rows that are whole in the buffer, and how many bytes they took.
-    fn take(&mut self) -> Result<(Read, usize)> {
+    /// The rows that are whole in the buffer, how many bytes they took, and what they have that training rows do not have.
+    fn take(&mut self) -> Result<(Read, usize, Tally)> {
         let (first, last, origin, how) = (self.rows == 0, self.ended, &*self.origin, &self.how);
         let text = if first { source::unmarked(&self.buffer) } else { &self.buffer };
         let mark = self.buffer.len() - text.len();
         match &mut self.form {
             Form::Lines => {
                 let whole = if last { text.len() } else { text.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1) };
-                Ok((libsvm::read_lines(&text[..whole], origin, self.lines, how)?, mark + whole))
+                Ok((libsvm::read_lines(&text[..whole], origin, self.lines, how)?, mark + whole, Tally::default()))
             }
-            Form::Array(parts) => parts.rows(&self.buffer, last, origin, how),
+            Form::Array(parts) => parts.rows(&self.buffer, last, origin, how).map(|(read, used)| (read, used, Tally::default())),
             Form::Table(layout) => {
                 if first && !last && !csv::Layout::is_determined_by(text) {
-                    return Ok((Read { dataset: Dataset::new(Matrix::<f64>::zeros(0, 0), Target::None), notes: vec![] }, 0));
+                    let none = Read { dataset: Dataset::new(Matrix::<f64>::zeros(0, 0), Target::None), notes: vec![] };
+                    return Ok((none, 0, Tally::default()));
                 }
                 let layout = match layout {
                     Some(layout) if !first => layout,
                     _ => layout.insert(csv::Layout::of(text, origin, how)?),
                 };
                 let place = csv::Place { origin, lines_before: self.lines, first, last };
-                let csv::Part { mut read, used } = layout.rows(text, &place, how)?;
+                let csv::Part { mut read, used, tally } = layout.rows(text, &place, how)?;
                 if first {
                     read.notes = layout.notes().to_vec();
                 }
-                Ok((read, mark + used))
+                Ok((read, mark + used, tally))
             }
         }
     }
@@ -242,6 +273,25 @@ mod tests {
         for (name, text) in texts {
             check(name, text.as_bytes(), &how);
         }
+    }
+
+    #[test]
+    fn blocks_of_a_table_with_text_hold_what_the_whole_table_holds() {
+        let learned = read_bytes(b"a,b,t\n1,x,u\n?,y,v\n3,\"z\nz\",u\n", "a.csv", &Reading::CLASSES).unwrap();
+        let how = Reading { table: learned.dataset.table, ..Reading::default() };
+        let texts = [
+            ("t.csv", "b,a\r\nx,1\r\n\"z\nz\",\r\nnew,4\r\n\r\n,7\r\n"),
+            ("u.csv", "1,x\n?,y\n5,x"),
+            ("v.csv", "b,a\nx,1\nx,2\n\nx,word\n"),
+            ("w.csv", "b,c\nx,1\n"),
+        ];
+        for (name, text) in texts {
+            check(name, text.as_bytes(), &how);
+        }
+        let file = Scratch::new("x.csv", b"b,a\nx,1\nnew,2\nx,3\nnewer,4\n");
+        let mut blocks = blocks_of(file.path(), &how, 8).unwrap();
+        while blocks.next_block().unwrap().is_some() {}
+        assert_eq!(blocks.notes(), ["2 values of \"b\" not seen in training, first \"new\": all indicators of the column are 0"]);
     }
 
     #[test]

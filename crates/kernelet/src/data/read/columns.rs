@@ -2,9 +2,11 @@
 //!
 //! | what is known | features | target |
 //! |---|---|---|
-//! | names of a model's features, and a header | the columns with these names, in the model's order | the one named, else the only other one |
-//! | how many features a model has | as many columns | the one named, else the last, if there is one more column |
+//! | names of a model's columns, and a header | the columns with these names, in the model's order | the one named, else the only other one |
+//! | how many columns a model has | as many columns | the one named, else the last, if there is one more column |
 //! | nothing | all but the target | the one named, else the last; where no target is wanted, only one that is named |
+//!
+//! Columns that are to be ignored, by the caller or by the table of the model, are neither.
 use super::{Reading, Wanted};
 use crate::{Error, Result};
 
@@ -13,6 +15,8 @@ use crate::{Error, Result};
 pub(super) struct Chosen {
     /// The feature columns, in the order of the features.
     pub(super) features: Vec<usize>,
+    /// The columns that are to be ignored in training.
+    pub(super) ignored: Vec<usize>,
     /// The target, if there is one and it is wanted.
     pub(super) target: Option<usize>,
     /// Notes for the user.
@@ -22,8 +26,8 @@ pub(super) struct Chosen {
 /// Chooses among `count` columns, whose names are `header`, if there is one.
 pub(super) fn choose(origin: &str, count: usize, header: Option<&[String]>, how: &Reading) -> Result<Chosen> {
     let table = Table { origin, count, header };
-    let chosen = match (header, &how.names, how.expected_dim()) {
-        (Some(header), Some(names), _) => table.by_name(header, names, how)?,
+    let chosen = match (header, how.column_names(), how.n_columns()) {
+        (Some(header), Some(names), _) => table.by_name(header, &names, how)?,
         (_, _, Some(dim)) => table.by_count(dim, how)?,
         _ => table.all_but_the_target(how)?,
     };
@@ -37,7 +41,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn by_name(&self, header: &[String], names: &[String], how: &Reading) -> Result<Chosen> {
+    fn by_name(&self, header: &[String], names: &[&str], how: &Reading) -> Result<Chosen> {
         let mut features = Vec::with_capacity(names.len());
         for name in names {
             match header.iter().position(|column| column == name) {
@@ -45,10 +49,11 @@ impl Table<'_> {
                 None => return Err(self.refuse(format!("there is no column {name:?}, which the model needs; {}", self.listed()))),
             }
         }
-        let others = without(self.count, &features);
+        let mut others = without(self.count, &features);
+        others.retain(|&column| !how.table.iter().flat_map(|table| &table.columns).any(|known| known.name() == header[column]));
         let target = match (&how.target_column, &others[..]) {
             _ if how.wanted == Wanted::Nothing => None,
-            (Some(named), _) => Some(self.find(named)?),
+            (Some(named), _) => Some(self.find(named, "for the target")?),
             (None, []) => None,
             (None, [only]) => Some(*only),
             (None, several) => {
@@ -60,32 +65,38 @@ impl Table<'_> {
         };
         match target.filter(|target| features.contains(target)) {
             Some(target) => Err(self.refuse(format!("the column {:?} is a feature of the model and cannot be the target", header[target]))),
-            None => Ok(Chosen { features, target, notes: vec![] }),
+            None => Ok(Chosen { features, target, ..Chosen::default() }),
         }
     }
 
     fn by_count(&self, dim: usize, how: &Reading) -> Result<Chosen> {
         if self.count == dim && (how.target_column.is_none() || how.wanted == Wanted::Nothing) {
-            return Ok(Chosen { features: (0..dim).collect(), ..Chosen::default() });
+            return Ok(Chosen { features: used(how, (0..dim).collect()), ..Chosen::default() });
         }
         if Some(self.count) != dim.checked_add(1) {
-            let expected = format!("the model has {dim} features: expected {dim} columns, or one more for the target");
+            let has = if how.table.is_some() { "was trained on" } else { "has" };
+            let what = if how.table.is_some() { "columns beside the target" } else { "features" };
+            let expected = format!("the model {has} {dim} {what}: expected {dim} columns, or one more for the target");
             let reason = format!("{expected}, found {}", self.count);
             return Err(self.refuse(reason));
         }
-        let target = how.target_column.as_ref().map_or(Ok(dim), |named| self.find(named))?;
-        Ok(Chosen { features: without(self.count, &[target]), target: Some(target), notes: vec![] })
+        let target = how.target_column.as_ref().map_or(Ok(dim), |named| self.find(named, "for the target"))?;
+        Ok(Chosen { features: used(how, without(self.count, &[target])), target: Some(target), ..Chosen::default() })
     }
 
     fn all_but_the_target(&self, how: &Reading) -> Result<Chosen> {
+        let ignored = how.ignore.iter().map(|named| self.find(named, "to ignore")).collect::<Result<Vec<usize>>>()?;
         let target = match &how.target_column {
-            Some(named) => Some(self.find(named)?),
-            None => self.count.checked_sub(1).filter(|_| how.wanted != Wanted::Nothing),
+            Some(named) => Some(self.find(named, "for the target")?),
+            None => without(self.count, &ignored).last().copied().filter(|_| how.wanted != Wanted::Nothing),
         };
-        let features = without(self.count, target.as_slice());
+        if let Some(target) = target.filter(|target| ignored.contains(target)) {
+            return Err(self.refuse(format!("{} is the target and cannot be ignored", self.called(target))));
+        }
+        let features = without(self.count, &[&ignored[..], target.as_slice()].concat());
         match features.is_empty() {
             true => Err(self.refuse("there is no column for a feature beside the target")),
-            false => Ok(Chosen { features, target, notes: vec![] }),
+            false => Ok(Chosen { features, ignored, target, notes: vec![] }),
         }
     }
 
@@ -104,10 +115,10 @@ impl Table<'_> {
     }
 
     /// The column with this name or, from 1, this number.
-    fn find(&self, named: &str) -> Result<usize> {
+    fn find(&self, named: &str, what_for: &str) -> Result<usize> {
         let by_name = self.header.and_then(|header| header.iter().position(|column| column == named));
         let by_number = || named.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|&j| j < self.count);
-        by_name.or_else(by_number).ok_or_else(|| self.refuse(format!("there is no column {named:?} for the target; {}", self.listed())))
+        by_name.or_else(by_number).ok_or_else(|| self.refuse(format!("there is no column {named:?} {what_for}; {}", self.listed())))
     }
 
     fn listed(&self) -> String {
@@ -125,6 +136,12 @@ impl Table<'_> {
     fn refuse(&self, reason: impl Into<String>) -> Error {
         Error::format(self.origin, None, None, reason)
     }
+}
+
+/// Of the columns of a table that a model was trained on, those that make features.
+fn used(how: &Reading, columns: Vec<usize>) -> Vec<usize> {
+    let Some(table) = &how.table else { return columns };
+    columns.into_iter().zip(&table.columns).filter(|(_, column)| column.is_used()).map(|(j, _)| j).collect()
 }
 
 /// The columns below `count` that are not among `taken`.
@@ -153,7 +170,7 @@ pub(super) fn checked_header(origin: &str, line: Option<usize>, mut header: Vec<
 mod tests {
     use super::*;
 
-    const CLASSES: Reading = Reading { format: None, wanted: Wanted::Classes, target_column: None, names: None, dim: None };
+    const CLASSES: Reading = Reading::CLASSES;
 
     fn texts(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| name.to_string()).collect()

@@ -5,35 +5,48 @@
 //!
 //! **Header.** The first row is a header when it holds all feature names of the model or the name of the target column; or
 //! when it has a word where the second row has a number; or when all of its fields are words. A lone bad field in the first
-//! row of a table of numbers is therefore taken for a header; a note says so when other fields of that row are numbers.
-use ::csv::{ByteRecord, ReaderBuilder};
+//! row of a table of numbers is therefore taken for a header; a note says so when other fields of that row are numbers. A model
+//! that was trained on a table has known columns: the first row is a header when a column of numbers has a word there.
+use ::csv::ByteRecord;
 
 use super::{
     Read, Reading,
-    columns::{Chosen, checked_header, choose},
+    columns::{Chosen, choose},
+    csv_learn,
+    records::{Kind, Table, begins_at, delimiter, fields, is_decimal_comma, kind},
     source,
-    targets::{Targets, is_missing, quoted},
+    targets::Targets,
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Target},
+    data::{Cell, Column, Dataset, Encoder, Encoding, Tally, Target, table::quoted},
 };
 
-/// Reads a table of text.
+/// Reads a table of text. Where there is no model, columns that are not complete numbers are learned from.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    let bytes = source::unmarked(bytes);
-    let layout = Layout::of(bytes, origin, how)?;
-    let mut part = layout.rows(bytes, &Place { origin, lines_before: 0, first: true, last: true }, how)?;
-    part.read.notes = layout.chosen.notes;
-    Ok(part.read)
+    let (bytes, place) = (source::unmarked(bytes), Place { origin, lines_before: 0, first: true, last: true });
+    let mut layout = Layout::of(bytes, origin, how)?;
+    let mut part = layout.rows(bytes, &place, how);
+    if how.learns() && (part.is_err() || !layout.chosen.ignored.is_empty()) {
+        let (encoding, notes) = csv_learn::learn(&layout, bytes, origin)?;
+        if !encoding.is_plain() {
+            layout.chosen.notes.extend(notes);
+            layout.take_table(encoding);
+            part = layout.rows(bytes, &place, how);
+        }
+    }
+    let Part { mut read, tally, .. } = part?;
+    read.notes = [layout.notes(), &layout.notes_on(&tally)].concat();
+    Ok(read)
 }
 
 /// The layout of a table, inferred from its first rows.
 pub(super) struct Layout {
-    delimiter: u8,
-    width: usize,
-    header: Option<Vec<String>>,
-    chosen: Chosen,
+    pub(super) delimiter: u8,
+    pub(super) width: usize,
+    pub(super) header: Option<Vec<String>>,
+    pub(super) chosen: Chosen,
+    table: Option<(Encoding, Encoder)>,
 }
 
 /// Where a part of a table stands in its file.
@@ -46,10 +59,11 @@ pub(super) struct Place<'a> {
     pub(super) last: bool,
 }
 
-/// The rows of a part, and how many of its bytes they took.
+/// The rows of a part, how many of its bytes they took, and what they have that training rows do not have.
 pub(super) struct Part {
     pub(super) read: Read,
     pub(super) used: usize,
+    pub(super) tally: Tally,
 }
 
 impl Layout {
@@ -77,12 +91,34 @@ impl Layout {
         if header.is_some() && first.iter().any(|field| kind(field) == Kind::Number) {
             chosen.notes.push("the first row is taken as a header, though it has numbers".into());
         }
-        Ok(Layout { delimiter, width: first.len(), header, chosen })
+        let mut layout = Layout { delimiter, width: first.len(), header, chosen, table: None };
+        how.table.iter().for_each(|table| layout.take_table(table.clone()));
+        Ok(layout)
+    }
+
+    fn take_table(&mut self, encoding: Encoding) {
+        // A column that nobody has a value for is no feature.
+        if encoding.used().count() < self.chosen.features.len() {
+            let used = self.chosen.features.iter().filter(|&&j| encoding.used().any(|column| column.name() == self.name(j)));
+            self.chosen.features = used.copied().collect();
+        }
+        let encoder = Encoder::new(&encoding);
+        self.table = Some((encoding, encoder));
+    }
+
+    /// The name of a column; its number where there is no header.
+    pub(super) fn name(&self, column: usize) -> String {
+        self.header.as_ref().map_or_else(|| format!("column {}", column + 1), |header| header[column].clone())
     }
 
     /// Notes for the user about the choice of columns.
     pub(super) fn notes(&self) -> &[String] {
         &self.chosen.notes
+    }
+
+    /// Notes for the user about rows that were encoded.
+    pub(super) fn notes_on(&self, tally: &Tally) -> Vec<String> {
+        self.table.as_ref().map_or(vec![], |(_, encoder)| encoder.notes(tally))
     }
 
     /// The rows of a part of the table.
@@ -92,7 +128,7 @@ impl Layout {
         if place.first && self.header.is_some() {
             table.next(&mut record)?;
         }
-        let mut rows = Rows { values: vec![], targets: Targets::new(how.wanted), len: 0, layout: self };
+        let mut rows = Rows::new(self, how, bytes.len());
         let mut more = table.next(&mut record)?;
         let mut used = if place.last { bytes.len() } else { 0 };
         while more {
@@ -104,15 +140,41 @@ impl Layout {
             rows.push(&table, &record)?;
             std::mem::swap(&mut record, &mut next);
         }
-        let points = super::matrix(rows.values, rows.len, self.chosen.features.len())?;
-        let target = if self.chosen.target.is_some() { rows.targets.finish() } else { Target::None };
-        let names = self.header.as_ref().map(|header| self.chosen.features.iter().map(|&j| header[j].clone()).collect());
-        Ok(Part { read: Read { dataset: Dataset { names, ..Dataset::new(points, target) }, notes: vec![] }, used })
+        let Rows { values, len, targets, tally, .. } = rows;
+        let target = if self.chosen.target.is_some() { targets.finish() } else { Target::None };
+        let dataset = match &self.table {
+            None => {
+                let names = self.header.as_ref().map(|header| self.chosen.features.iter().map(|&j| header[j].clone()).collect());
+                Dataset { names, ..Dataset::new(super::matrix(values, len, self.chosen.features.len())?, target) }
+            }
+            Some((encoding, encoder)) => {
+                let points = super::matrix(values, len, encoder.n_features())?;
+                Dataset { names: Some(encoding.feature_names()), table: Some(encoding.clone()), ..Dataset::new(points, target) }
+            }
+        };
+        Ok(Part { read: Read { dataset, notes: vec![] }, used, tally })
     }
-}
 
-fn begins_at(record: &ByteRecord) -> usize {
-    record.position().map_or(0, |position| position.byte() as usize)
+    /// What is wrong with a field that should be a number.
+    pub(super) fn refuse(&self, table: &Table, record: &ByteRecord, column: usize) -> Error {
+        let field = record[column].trim_ascii();
+        let name = self.header.as_ref().map_or(String::new(), |header| format!(" of {:?}", header[column]));
+        let reason = match kind(field) {
+            Kind::Missing if field.is_empty() => format!("the value{name} is missing; fill it in or leave the row out"),
+            Kind::Missing => format!("the value{name} is missing ({}); fill it in or leave the row out", String::from_utf8_lossy(field)),
+            Kind::Number => format!("the value {}{name} is not a finite number", quoted(field)),
+            _ if is_decimal_comma(field) => format!("the value {}{name} is not a number; write decimals with a point", quoted(field)),
+            _ => format!("the value {}{name} is not a number", quoted(field)),
+        };
+        table.refuse(record, Some(column), reason)
+    }
+
+    /// The text of a field, which must be UTF-8.
+    pub(super) fn text<'a>(&self, table: &Table, record: &'a ByteRecord, column: usize) -> Result<&'a str> {
+        let name = self.name(column);
+        std::str::from_utf8(&record[column])
+            .map_err(|_| table.refuse(record, Some(column), format!("the text of {name:?} is not valid UTF-8")))
+    }
 }
 
 /// The features and targets gathered so far.
@@ -120,25 +182,38 @@ struct Rows<'a> {
     values: Vec<f64>,
     targets: Targets,
     len: usize,
+    tally: Tally,
+    /// So many values may follow from the bytes of the table.
+    most: u64,
     layout: &'a Layout,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
+    fn new(layout: &'a Layout, how: &Reading, bytes: usize) -> Self {
+        let most = source::unpacked_limit(bytes) / size_of::<f64>() as u64;
+        Rows { values: vec![], targets: Targets::new(how.wanted), len: 0, tally: Tally::default(), most, layout }
+    }
+
     fn push(&mut self, table: &Table, record: &ByteRecord) -> Result<()> {
         let (found, width) = (record.len(), self.layout.width);
         if found != width {
             return Err(table.refuse(record, None, format!("this row has {}, but the first row has {width}", fields(found))));
         }
-        for &j in &self.layout.chosen.features {
-            match fast_float2::parse(record[j].trim_ascii()) {
-                Ok(value) if !f64::is_nan(value) => self.values.push(value),
-                _ => return Err(self.refuse(table, record, j)),
+        match &self.layout.table {
+            Some((_, encoder)) => self.encode(encoder, table, record)?,
+            None => {
+                for &j in &self.layout.chosen.features {
+                    match fast_float2::parse(record[j].trim_ascii()) {
+                        Ok(value) if !f64::is_nan(value) => self.values.push(value),
+                        _ => return Err(self.layout.refuse(table, record, j)),
+                    }
+                }
             }
         }
         if let Some(j) = self.layout.chosen.target {
             let field = record[j].trim_ascii();
             if kind(field) == Kind::Missing {
-                return Err(self.refuse(table, record, j));
+                return Err(self.layout.refuse(table, record, j));
             }
             self.targets.push(field).map_err(|reason| table.refuse(record, Some(j), reason))?;
         }
@@ -146,128 +221,43 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// What is wrong with a field that should be a number.
-    fn refuse(&self, table: &Table, record: &ByteRecord, column: usize) -> Error {
-        let field = record[column].trim_ascii();
-        let name = self.layout.header.as_ref().map_or(String::new(), |header| format!(" of {:?}", header[column]));
-        let reason = match kind(field) {
-            Kind::Missing if field.is_empty() => format!("the value{name} is missing; fill it in or leave the row out"),
-            Kind::Missing => format!("the value{name} is missing ({}); fill it in or leave the row out", String::from_utf8_lossy(field)),
-            _ if is_decimal_comma(field) => format!("the value {}{name} is not a number; write decimals with a point", quoted(field)),
-            _ => format!("the value {}{name} is not a number; encode categories as numbers, for instance 0 and 1", quoted(field)),
-        };
-        table.refuse(record, Some(column), reason)
-    }
-}
-
-/// The records of the text.
-struct Table<'a> {
-    bytes: &'a [u8],
-    origin: &'a str,
-    reader: ::csv::Reader<&'a [u8]>,
-    lines_before: usize,
-}
-
-impl<'a> Table<'a> {
-    fn new(bytes: &'a [u8], origin: &'a str, delimiter: u8, lines_before: usize) -> Self {
-        let reader = ReaderBuilder::new().has_headers(false).flexible(true).delimiter(delimiter).from_reader(bytes);
-        Table { bytes, origin, reader, lines_before }
-    }
-
-    /// Fills in the next record; false at the end.
-    fn next(&mut self, record: &mut ByteRecord) -> Result<bool> {
-        self.reader.read_byte_record(record).map_err(|error| Error::format(self.origin, None, None, error.to_string()))
-    }
-
-    fn names(&self, record: &ByteRecord) -> Result<Vec<String>> {
-        let mut names = Vec::with_capacity(record.len());
-        for (j, field) in record.iter().enumerate() {
-            match std::str::from_utf8(field.trim_ascii()) {
-                Ok(name) => names.push(name.to_string()),
-                Err(_) => return Err(self.refuse(record, Some(j), "the name of the column is not valid UTF-8")),
-            }
+    fn encode(&mut self, encoder: &Encoder, table: &Table, record: &ByteRecord) -> Result<()> {
+        let begin = self.values.len();
+        let end = begin + encoder.n_features();
+        if end as u64 > self.most {
+            let reason = "the indicators of its categories take too much memory; leave out columns of many categories with --ignore";
+            return Err(table.refuse(record, None, reason));
         }
-        checked_header(self.origin, Some(self.line(record)), names)
-    }
-
-    fn refuse(&self, record: &ByteRecord, column: Option<usize>, reason: impl Into<String>) -> Error {
-        Error::format(self.origin, Some(self.line(record)), column.map(|j| j + 1), reason)
-    }
-
-    /// The line on which the record begins, from 1. The reader notes its place before it skips blank lines.
-    fn line(&self, record: &ByteRecord) -> usize {
-        let noted = begins_at(record);
-        let blank = self.bytes[noted..].iter().take_while(|b| matches!(b, b'\r' | b'\n')).count();
-        1 + self.lines_before + self.bytes[..noted + blank].iter().filter(|&&b| b == b'\n').count()
+        self.values.resize(end, 0.0);
+        for (place, &j) in self.layout.chosen.features.iter().enumerate() {
+            let cell = Cell::Text(self.layout.text(table, record, j)?);
+            let put = encoder.put(place, cell, &mut self.values[begin..], &mut self.tally);
+            put.map_err(|_| self.layout.refuse(table, record, j))?;
+        }
+        Ok(())
     }
 }
 
-fn fields(count: usize) -> String {
-    if count == 1 { "1 field".into() } else { format!("{count} fields") }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    Number,
-    Missing,
-    Word,
-}
-
-fn kind(field: &[u8]) -> Kind {
-    let field = field.trim_ascii();
-    match is_missing(field) {
-        true => Kind::Missing,
-        false if fast_float2::parse::<f64, _>(field).is_ok() => Kind::Number,
-        false => Kind::Word,
-    }
-}
-
-fn is_decimal_comma(field: &[u8]) -> bool {
-    let with_point: Vec<u8> = field.iter().map(|&b| if b == b',' { b'.' } else { b }).collect();
-    kind(&with_point) == Kind::Number
-}
-
+/// Whether the first row is a header; see the beginning of this file.
 fn is_header(first: &ByteRecord, second: Option<&ByteRecord>, how: &Reading) -> bool {
-    let holds = |name: &String| first.iter().any(|field| field.trim_ascii() == name.as_bytes());
+    let holds = |name: &str| first.iter().any(|field| field.trim_ascii() == name.as_bytes());
     let is_word = |field: &[u8]| kind(field) == Kind::Word;
+    if how.column_names().is_some_and(|names| names.into_iter().all(holds)) {
+        return true;
+    }
+    if let Some(table) = &how.table {
+        let is_number = |column: &&Column| matches!(column, Column::Number { .. });
+        let placed = choose("", first.len(), None, how).map_or(vec![], |chosen| chosen.features);
+        let words = table.used().zip(placed).filter(|(column, _)| is_number(column)).map(|(_, j)| is_word(&first[j]));
+        let words: Vec<bool> = words.collect();
+        if !words.is_empty() || !table.named {
+            return words.contains(&true);
+        }
+    }
     let turns_to_number = |second: &ByteRecord| first.iter().zip(second).any(|(a, b)| is_word(a) && kind(b) == Kind::Number);
-    how.names.as_ref().is_some_and(|names| names.iter().all(holds))
-        || how.target_column.as_ref().is_some_and(|name| is_word(name.as_bytes()) && holds(name))
+    how.target_column.as_ref().is_some_and(|name| is_word(name.as_bytes()) && holds(name))
         || second.is_some_and(turns_to_number)
         || first.iter().all(is_word)
-}
-
-fn delimiter(bytes: &[u8]) -> u8 {
-    const CANDIDATES: [u8; 3] = [b'\t', b';', b','];
-    let lines = delimiter_counts(bytes, &CANDIDATES);
-    let first = lines.first().copied().unwrap_or_default();
-    let steady = (0..3).find(|&c| first[c] > 0 && lines.iter().all(|line| line[c] == first[c]));
-    let frequent = (0..3).max_by_key(|&c| first[c]).unwrap_or(2);
-    CANDIDATES[steady.unwrap_or(frequent)]
-}
-
-/// How often each candidate stands outside quotes in each of the first ten lines that are not blank.
-fn delimiter_counts(bytes: &[u8], candidates: &[u8; 3]) -> Vec<[usize; 3]> {
-    const LINES: usize = 10;
-    let (mut lines, mut line, mut blank, mut in_quotes) = (vec![], [0; 3], true, false);
-    for &byte in bytes.iter().chain(b"\n") {
-        if byte == b'\n' && !in_quotes {
-            if !blank {
-                lines.push(line);
-            }
-            if lines.len() == LINES {
-                break;
-            }
-            (line, blank) = ([0; 3], true);
-            continue;
-        }
-        in_quotes ^= byte == b'"';
-        blank &= byte == b'\r';
-        if let Some(c) = candidates.iter().position(|&c| c == byte && !in_quotes) {
-            line[c] += 1;
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
@@ -275,7 +265,7 @@ mod tests {
     use super::*;
     use crate::data::{Label, read::Wanted};
 
-    const CLASSES: Reading = Reading { format: None, wanted: Wanted::Classes, target_column: None, names: None, dim: None };
+    const CLASSES: Reading = Reading::CLASSES;
 
     fn table(text: &str, how: &Reading) -> Read {
         read(text.as_bytes(), "a.csv", how).unwrap()
@@ -329,46 +319,32 @@ mod tests {
     }
 
     #[test]
-    fn the_delimiter_is_found() {
-        let cases: [(&str, u8); 8] = [
-            ("a,b\n1,2", b','),
-            ("a;b\n1,5;2,5", b';'),
-            ("a\tb\n1\t2", b'\t'),
-            ("\"x;y\",b\n1,2", b','),
-            ("a;b,c\n1,2", b','),
-            ("a, b; c, d\n1,2,3", b','),
-            ("a\n1", b','),
-            ("", b','),
-        ];
-        for (text, expected) in cases {
-            assert_eq!(delimiter(text.as_bytes()), expected, "{text:?}");
-        }
-    }
-
-    #[test]
     fn errors_name_the_line_the_column_and_the_name() {
         let cases = [
             ("", ": the file is empty"),
             ("\n\n", ": the file is empty"),
             ("a,b,c\n1,2,3\n\n\n1,2\n", ", line 5: this row has 2 fields, but the first row has 3"),
             ("a,b,c\n1,2,3\n7\n", ", line 3: this row has 1 field, but the first row has 3"),
-            (
-                "a,b\n1,x\nred,y\n",
-                ", line 3, column 1: the value \"red\" of \"a\" is not a number; encode categories as numbers, for instance 0 and 1",
-            ),
-            (
-                "1,2,x\n\"q\nq\",2,x\n",
-                ", line 2, column 1: the value \"q\\nq\" is not a number; encode categories as numbers, for instance 0 and 1",
-            ),
+            ("a;b\n1,5;2\n", ", line 2, column 1: the value \"1,5\" of \"a\" is not a number; write decimals with a point"),
+            ("a,b\n1,x\n2,\n", ", line 3, column 2: the value of \"b\" is missing; fill it in or leave the row out"),
+            ("a,b,c\nx,1,y\ny,2,\n", ", line 3, column 3: the value of \"c\" is missing; fill it in or leave the row out"),
+            ("a,b,c\nx,1,y\ny,-inf,z\n", ", line 3, column 2: the value \"-inf\" of \"b\" is not a finite number"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(refusal(text, &CLASSES), format!("a.csv{expected}"));
+        }
+        let of_a_model = [
+            ("a,b\n1,x\nred,y\n", ", line 3, column 1: the value \"red\" of \"a\" is not a number"),
+            ("1,2,x\n\"q\nq\",2,x\n", ", line 2, column 1: the value \"q\\nq\" is not a number"),
             ("a;b\n1,5;2\n", ", line 2, column 1: the value \"1,5\" of \"a\" is not a number; write decimals with a point"),
             ("a,b\n1,x\n\n,y\n", ", line 4, column 1: the value of \"a\" is missing; fill it in or leave the row out"),
             ("a,b\n1,x\n?,y\n", ", line 3, column 1: the value of \"a\" is missing (?); fill it in or leave the row out"),
             ("1,x\nNA,y\n", ", line 2, column 1: the value is missing (NA); fill it in or leave the row out"),
             ("1,x\nnan,y\n", ", line 2, column 1: the value is missing (nan); fill it in or leave the row out"),
-            ("a,b\n1,x\n2,\n", ", line 3, column 2: the value of \"b\" is missing; fill it in or leave the row out"),
         ];
-        for (text, expected) in cases {
-            assert_eq!(refusal(text, &CLASSES), format!("a.csv{expected}"));
+        for (text, expected) in of_a_model {
+            let dim = Some(text.lines().next().unwrap().matches([',', ';']).count());
+            assert_eq!(refusal(text, &Reading { dim, ..CLASSES }), format!("a.csv{expected}"));
         }
         let values = Reading { wanted: Wanted::Values, ..CLASSES };
         assert_eq!(refusal("a,b\n1,2\n3,x\n", &values), "a.csv, line 3, column 2: the target \"x\" is not a number");

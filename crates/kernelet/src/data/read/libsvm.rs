@@ -4,15 +4,10 @@
 //! which are the same for any number of threads and joined in order, so the first bad line of the file is the one reported.
 use rayon::prelude::*;
 
-use super::{
-    Read, Reading, Wanted,
-    number::number,
-    source,
-    targets::{Targets, quoted},
-};
+use super::{Read, Reading, Wanted, number::number, source, targets::Targets};
 use crate::{
     Error, Result,
-    data::{Csr, Dataset, Points, Target},
+    data::{Csr, Dataset, Points, Target, table::quoted},
 };
 
 /// The largest index.

@@ -6,12 +6,14 @@ mod array;
 mod blocks;
 mod columns;
 mod csv;
+mod csv_learn;
 mod libsvm;
 mod npy;
 mod npz;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod records;
 mod source;
 mod targets;
 
@@ -19,7 +21,7 @@ pub use array::{Array, Values};
 pub use blocks::{Blocks, blocks};
 pub use npz::read_arrays;
 
-use super::Dataset;
+use super::{Column, Dataset, Encoding};
 use crate::{
     Error, Result,
     linalg::{Matrix, Real},
@@ -109,12 +111,39 @@ pub struct Reading {
     pub names: Option<Vec<String>>,
     /// The number of features of a model. Shorter LIBSVM rows are padded to it, and the target may be absent.
     pub dim: Option<usize>,
+    /// The table that a model was trained on. Columns of tables are matched and encoded by it, in place of `names` and `dim`.
+    pub table: Option<Encoding>,
+    /// Columns of a table to leave out in training, by name or by number from 1.
+    pub ignore: Vec<String>,
 }
 
 impl Reading {
+    /// Classes to learn from.
+    #[cfg(test)]
+    const CLASSES: Reading =
+        Reading { format: None, wanted: Wanted::Classes, target_column: None, names: None, dim: None, table: None, ignore: vec![] };
+
     /// The number of features a model expects, if there is a model.
     fn expected_dim(&self) -> Option<usize> {
         self.names.as_ref().map(Vec::len).or(self.dim)
+    }
+
+    /// The names of a table's columns that become features of a model.
+    fn column_names(&self) -> Option<Vec<&str>> {
+        match &self.table {
+            Some(table) => table.named.then(|| table.used().map(Column::name).collect()),
+            None => self.names.as_ref().map(|names| names.iter().map(String::as_str).collect()),
+        }
+    }
+
+    /// The number of columns beside the target that a table for a model has.
+    fn n_columns(&self) -> Option<usize> {
+        self.table.as_ref().map(|table| table.columns.len()).or_else(|| self.expected_dim())
+    }
+
+    /// True where there is no model, so that the columns are learned from.
+    fn learns(&self) -> bool {
+        self.n_columns().is_none()
     }
 }
 
@@ -168,6 +197,9 @@ fn format_of(path: &str, how: &Reading) -> Result<Format> {
 pub fn read_bytes(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
     let format = how.format.map_or_else(|| Format::from_path(origin), Ok)?;
     let bytes = source::unpacked(bytes, origin)?;
+    if !how.ignore.is_empty() && !matches!(format, Format::Csv | Format::Parquet) {
+        return Err(Error::format(origin, None, None, "only tables, CSV and Parquet, have columns to ignore"));
+    }
     match format {
         Format::Libsvm => libsvm::read(&bytes, origin, how),
         Format::Npy => npy::read(&bytes, origin, how),
@@ -291,6 +323,7 @@ mod tests {
             target_column,
             names,
             dim,
+            ..Reading::default()
         })
     }
 

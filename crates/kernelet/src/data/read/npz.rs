@@ -141,7 +141,7 @@ pub(super) mod tests {
         ("y", written("|i1", false, "(2,)", &[1, 255]))
     }
 
-    const CLASSES: Reading = Reading { format: None, wanted: Wanted::Classes, target_column: None, names: None, dim: None };
+    const CLASSES: Reading = Reading::CLASSES;
 
     fn reading(arrays: &[(&str, Vec<u8>)], how: &Reading) -> std::result::Result<Dataset, String> {
         let bytes = zipped(arrays, CompressionMethod::Deflated);

@@ -1,4 +1,5 @@
-//! Parquet tables: flat columns of numbers, and of text for class labels. Columns are chosen by name as in a CSV with a header.
+//! Parquet tables: flat columns of numbers and of text. Columns are chosen by name as in a CSV with a header; which are text follows from
+//! their types.
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -16,15 +17,15 @@ use parquet::{
 };
 
 use super::{
-    Read, Reading,
+    Read, Reading, Wanted,
     array::{Array, Values},
-    columns::{checked_header, choose},
+    columns::{Chosen, checked_header, choose},
     matrix,
     source::{grown_too_large, unpacked_limit},
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Target},
+    data::{Cell, Column, Dataset, Encoder, Encoding, Gathered, Tally, Target},
     linalg::Matrix,
 };
 
@@ -37,26 +38,26 @@ pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
 fn read_table(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
     let table = Table::open(bytes, origin)?;
     let chosen = choose(origin, table.names.len(), Some(&table.names), how)?;
-    let cells = (table.rows as u64).saturating_mul(chosen.features.len() as u64);
-    if cells.saturating_mul(size_of::<f64>() as u64) > unpacked_limit(bytes.len()) {
-        return Err(grown_too_large(origin));
-    }
-    let mut points: Matrix = matrix(vec![0.0; table.rows * chosen.features.len()], table.rows, chosen.features.len())?;
-    for (place, &column) in chosen.features.iter().enumerate() {
-        let Some(values) = table.column(column)?.to_f64() else {
-            return Err(table.refuse(column, "the values are text; encode categories as numbers, for instance 0 and 1"));
-        };
-        values.into_iter().enumerate().for_each(|(i, value)| points.row_mut(i)[place] = value);
-    }
-    let target = match chosen.target {
-        None => Target::None,
-        Some(column) => {
-            let array = Array { shape: vec![table.rows], values: table.column(column)? };
-            array.to_target(how.wanted, &table.called(column))?
-        }
+    let mut notes = chosen.notes.clone();
+    table.check_memory(chosen.features.len(), bytes.len())?;
+    let columns = chosen.features.iter().map(|&column| table.column(column)).collect::<Result<Vec<Cells>>>()?;
+    let is_plain = |cells: &Cells| !matches!(cells.values, Values::Text(_)) && cells.first_missing().is_none();
+    let encoding = match &how.table {
+        Some(encoding) => Some(encoding.clone()),
+        None if !how.learns() || (how.ignore.is_empty() && columns.iter().all(is_plain)) => None,
+        None => Some(table.learned(&chosen, &columns, &mut notes)?),
     };
-    let names = Some(chosen.features.iter().map(|&column| table.names[column].clone()).collect());
-    Ok(Read { dataset: Dataset { names, ..Dataset::new(points, target) }, notes: chosen.notes })
+    let dim = encoding.as_ref().map_or(chosen.features.len(), Encoding::n_features);
+    table.check_memory(dim, bytes.len())?;
+    let mut points: Matrix = matrix(vec![0.0; table.rows * dim], table.rows, dim)?;
+    match &encoding {
+        None => table.fill(&chosen, &columns, &mut points)?,
+        Some(encoding) => notes.extend(table.encode(encoding, &chosen, &columns, &mut points)?),
+    }
+    let target = chosen.target.map_or(Ok(Target::None), |column| table.target(column, how.wanted))?;
+    let own_names = || chosen.features.iter().map(|&column| table.names[column].clone()).collect();
+    let names = Some(encoding.as_ref().map_or_else(own_names, Encoding::feature_names));
+    Ok(Read { dataset: Dataset { names, table: encoding, ..Dataset::new(points, target) }, notes })
 }
 
 struct Table<'a> {
@@ -83,21 +84,90 @@ impl<'a> Table<'a> {
         Ok(Table { reader, origin, names, rows })
     }
 
+    /// An error where this many numbers a row take more memory than a file of so many bytes should.
+    fn check_memory(&self, dim: usize, bytes: usize) -> Result<()> {
+        let numbers = (self.rows as u64).saturating_mul(dim as u64);
+        match numbers.saturating_mul(size_of::<f64>() as u64) > unpacked_limit(bytes) {
+            true => Err(grown_too_large(self.origin)),
+            false => Ok(()),
+        }
+    }
+
+    fn target(&self, column: usize, wanted: Wanted) -> Result<Target> {
+        let cells = self.column(column)?;
+        match cells.first_missing() {
+            Some(row) => Err(self.missing(column, row)),
+            None => Array { shape: vec![self.rows], values: cells.values }.to_target(wanted, &self.called(column)),
+        }
+    }
+
+    /// Columns of numbers as points; an error where one has text or a missing value.
+    fn fill(&self, chosen: &Chosen, columns: &[Cells], points: &mut Matrix) -> Result<()> {
+        for (place, (cells, &column)) in columns.iter().zip(&chosen.features).enumerate() {
+            if let Some(row) = cells.first_missing() {
+                return Err(self.missing(column, row));
+            }
+            let values = cells.values.to_f64().ok_or_else(|| self.refuse(column, "the values are text, but the model needs numbers"))?;
+            values.into_iter().enumerate().for_each(|(i, value)| points.row_mut(i)[place] = value);
+        }
+        Ok(())
+    }
+
+    /// How the columns of training rows are to be encoded.
+    fn learned(&self, chosen: &Chosen, columns: &[Cells], notes: &mut Vec<String>) -> Result<Encoding> {
+        let mut learned = vec![];
+        for (j, name) in self.names.iter().enumerate() {
+            if chosen.ignored.contains(&j) {
+                learned.push(Column::Ignored { name: name.clone() });
+            }
+            let Some(cells) = chosen.features.iter().position(|&k| k == j).map(|place| &columns[place]) else { continue };
+            let mut gathered = if matches!(cells.values, Values::Text(_)) { Gathered::text() } else { Gathered::numbers() };
+            for row in 0..self.rows {
+                gathered.push(cells.cell(row)).map_err(|reason| self.refuse(j, format!("{reason}, in row {}", row + 1)))?;
+            }
+            let column = gathered
+                .finish(name)
+                .map_err(|reason| Error::format(self.origin, None, None, format!("{reason}; leave it out with --ignore {name}")))?;
+            if !column.is_used() {
+                notes.push(format!("the column {name:?} has no values and is ignored"));
+            }
+            learned.push(column);
+        }
+        let encoding = Encoding { columns: learned, named: true };
+        notes.extend(encoding.summary());
+        Ok(encoding)
+    }
+
+    /// Columns as features of a model; notes for the user.
+    fn encode(&self, encoding: &Encoding, chosen: &Chosen, columns: &[Cells], points: &mut Matrix) -> Result<Vec<String>> {
+        let (encoder, mut tally) = (Encoder::new(encoding), Tally::default());
+        let used = |column: usize| encoding.used().any(|known| known.name() == self.names[column]);
+        let columns = columns.iter().zip(&chosen.features).filter(|(_, column)| !encoding.named || used(**column));
+        for (place, (cells, &column)) in columns.enumerate() {
+            for row in 0..self.rows {
+                let put = encoder.put(place, cells.cell(row), points.row_mut(row), &mut tally);
+                put.map_err(|reason| self.refuse(column, format!("{reason}, in row {}", row + 1)))?;
+            }
+        }
+        Ok(encoder.notes(&tally))
+    }
+
+    fn missing(&self, column: usize, row: usize) -> Error {
+        self.refuse(column, format!("the value in row {} is missing; fill it in or leave the row out", row + 1))
+    }
+
     /// All values of a column, one for each row.
-    fn column(&self, column: usize) -> Result<Values> {
+    fn column(&self, column: usize) -> Result<Cells> {
         let metadata = self.reader.metadata();
         let descriptor = metadata.file_metadata().schema_descr().column(column);
         let storage = Storage::of(&descriptor).ok_or_else(|| self.refuse(column, "only plain numbers and text can be read"))?;
-        let mut cells = Cells { storage, values: storage.empty(), len: 0 };
+        let mut cells = Cells { storage, values: storage.empty(), missing: vec![], len: 0 };
         for number in 0..metadata.num_row_groups() {
             let damaged = |error: ParquetError| self.refuse(column, format!("the data are damaged ({error})"));
             let group = self.reader.get_row_group(number).map_err(damaged)?;
             let expected = cells.len + usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             cells.take_in(group.as_ref(), column, expected).map_err(|trouble| match trouble {
                 Trouble::Damaged(error) => damaged(error),
-                Trouble::Missing(row) => {
-                    self.refuse(column, format!("the value in row {} is missing; fill it in or leave the row out", row + 1))
-                }
                 Trouble::BadText(row) => self.refuse(column, format!("the text in row {} is not valid UTF-8", row + 1)),
             })?;
         }
@@ -167,7 +237,6 @@ impl Storage {
 enum Trouble {
     Damaged(ParquetError),
     /// The row, from 0.
-    Missing(usize),
     BadText(usize),
 }
 
@@ -181,6 +250,8 @@ impl From<ParquetError> for Trouble {
 struct Cells {
     storage: Storage,
     values: Values,
+    /// Rows without a value, in ascending order; `values` has anything there.
+    missing: Vec<usize>,
     len: usize,
 }
 
@@ -189,15 +260,18 @@ impl Cells {
     fn take_in(&mut self, group: &dyn RowGroupReader, column: usize, expected: usize) -> std::result::Result<(), Trouble> {
         let rows = self.len..expected;
         let unsigned = matches!(self.storage, Storage::Unsigned);
+        let gaps = &mut self.missing;
         match (group.get_column_reader(column)?, &mut self.values) {
-            (ColumnReader::BoolColumnReader(from), Values::I64(to)) => gather(from, rows, to, |v| Some(v.into()))?,
-            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) if unsigned => gather(from, rows, to, |v| Some((v as u32).into()))?,
-            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) => gather(from, rows, to, |v| Some(v.into()))?,
-            (ColumnReader::Int64ColumnReader(from), Values::I64(to)) => gather(from, rows, to, Some)?,
-            (ColumnReader::FloatColumnReader(from), Values::F32(to)) => gather(from, rows, to, Some)?,
-            (ColumnReader::DoubleColumnReader(from), Values::F64(to)) => gather(from, rows, to, Some)?,
+            (ColumnReader::BoolColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, |v| Some(v.into()))?,
+            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) if unsigned => {
+                gather(from, rows, to, gaps, |v| Some((v as u32).into()))?
+            }
+            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, |v| Some(v.into()))?,
+            (ColumnReader::Int64ColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, Some)?,
+            (ColumnReader::FloatColumnReader(from), Values::F32(to)) => gather(from, rows, to, gaps, Some)?,
+            (ColumnReader::DoubleColumnReader(from), Values::F64(to)) => gather(from, rows, to, gaps, Some)?,
             (ColumnReader::ByteArrayColumnReader(from), Values::Text(to)) => {
-                gather(from, rows, to, |v| v.as_utf8().ok().map(str::to_string))?
+                gather(from, rows, to, gaps, |v| v.as_utf8().ok().map(str::to_string))?
             }
             _ => return Err(ParquetError::General("the types of schema and data differ".into()).into()),
         }
@@ -205,20 +279,45 @@ impl Cells {
         Ok(())
     }
 
-    /// The values; 64 bits without a sign were held as if they had one.
-    fn finish(self) -> Values {
-        match (self.values, self.storage) {
+    /// The column; 64 bits without a sign were held as if they had one.
+    fn finish(self) -> Cells {
+        let values = match (self.values, self.storage) {
             (Values::I64(values), Storage::Unsigned) => Values::from_unsigned(values.into_iter().map(|v| v as u64).collect()),
             (values, _) => values,
+        };
+        Cells { values, ..self }
+    }
+
+    /// The first row without a value; NaN is none.
+    fn first_missing(&self) -> Option<usize> {
+        let nan = match &self.values {
+            Values::F64(values) => values.iter().position(|v| v.is_nan()),
+            Values::F32(values) => values.iter().position(|v| v.is_nan()),
+            _ => None,
+        };
+        self.missing.first().copied().into_iter().chain(nan).min()
+    }
+
+    fn cell(&self, row: usize) -> Cell<'_> {
+        if self.missing.binary_search(&row).is_ok() {
+            return Cell::Missing;
+        }
+        match &self.values {
+            Values::F64(values) => Cell::Number(values[row]),
+            Values::F32(values) => Cell::Number(values[row].into()),
+            Values::I64(values) => Cell::Number(values[row] as f64),
+            Values::U64(values) => Cell::Number(values[row] as f64),
+            Values::Text(values) => Cell::Text(&values[row]),
         }
     }
 }
 
-/// Appends every value of the rows; `convert` gives none for bad text.
-fn gather<T: DataType, V>(
+/// Appends the value of every row, and a row without one to `gaps`; `convert` gives none for bad text.
+fn gather<T: DataType, V: Clone + Default>(
     mut from: ColumnReaderImpl<T>,
     rows: Range<usize>,
     to: &mut Vec<V>,
+    gaps: &mut Vec<usize>,
     convert: impl Fn(T::T) -> Option<V>,
 ) -> std::result::Result<(), Trouble> {
     const BATCH: usize = 1 << 14;
@@ -229,10 +328,15 @@ fn gather<T: DataType, V>(
         if records == 0 {
             return Err(ParquetError::General("there are fewer values than rows".into()).into());
         }
-        if stored < records {
-            return Err(Trouble::Missing(to.len() + levels.iter().position(|&level| level == 0).unwrap_or(0)));
-        }
-        for value in values {
+        let mut values = values.into_iter();
+        for row in 0..records {
+            // There are levels only where values may be missing.
+            if stored < records && levels.get(row).is_none_or(|&level| level == 0) {
+                gaps.push(to.len());
+                to.push(V::default());
+                continue;
+            }
+            let value = values.next().ok_or_else(|| ParquetError::General("there are fewer values than rows".into()))?;
             to.push(convert(value).ok_or(Trouble::BadText(to.len()))?);
         }
     }
@@ -254,7 +358,7 @@ pub(super) mod tests {
     };
 
     use super::*;
-    use crate::data::{Label, Points, read::Wanted};
+    use crate::data::{Label, Points};
 
     type Group<'a> = SerializedRowGroupWriter<'a, Vec<u8>>;
 
@@ -316,6 +420,25 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn text_and_missing_values_become_features_and_a_model_applies_what_was_learned() {
+        let wanted =
+            Reading { wanted: Wanted::Values, target_column: Some("length".into()), ignore: vec!["big".into()], ..Reading::default() };
+        let learned = read(&written(None, b"setosa"), "a.parquet", &wanted).unwrap();
+        let names = ["count", "count=missing", "flag", "species=setosa", "species=virginica"];
+        assert_eq!(learned.dataset.names.as_deref().unwrap(), names);
+        let expected = [[1.0, 0.0, 0.0, 0.0, 1.0], [2.0, 0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 0.0, 1.0], [1.0, 1.0, 1.0, 1.0, 0.0]];
+        assert_eq!(learned.dataset.points, Points::from_rows(&expected).unwrap());
+        assert_eq!(learned.notes[1], "left out: column 4, \"big\"");
+        let model = Reading { table: learned.dataset.table.clone(), ignore: vec![], ..wanted };
+        let again = read(&written(Some(7), b"new"), "a.parquet", &model).unwrap();
+        assert_eq!(again.dataset.points.to_dense().row(3), [7.0, 0.0, 1.0, 0.0, 0.0]);
+        let note = "1 value of \"species\" not seen in training, first \"new\": all indicators of the column are 0";
+        assert_eq!(again.notes.last().unwrap(), note);
+        let csv = super::super::csv::read(b"species,count,flag,length\nsetosa,,1,3\n", "a.csv", &model).unwrap();
+        assert_eq!(csv.dataset.points.to_dense().row(0), expected[3]);
+    }
+
+    #[test]
     fn what_cannot_be_read_is_rejected_with_an_error() {
         let good = written(Some(4), b"setosa");
         let dates = table("required int64 day (timestamp_millis);", &[&|group| column::<Int64Type>(group, &[1, 2], None)]);
@@ -323,7 +446,7 @@ pub(super) mod tests {
         assert_eq!(dates, "a.parquet, column \"day\": only plain numbers and text can be read");
         let text = Reading { target_column: Some("length".into()), ..how(&["species"]) };
         let text = read(&good, "a.parquet", &text).unwrap_err().to_string();
-        assert_eq!(text, "a.parquet, column \"species\": the values are text; encode categories as numbers, for instance 0 and 1");
+        assert_eq!(text, "a.parquet, column \"species\": the values are text, but the model needs numbers");
         let missing = refusal(&written(None, b"setosa"), &["count"]);
         assert_eq!(missing, "a.parquet, column \"count\": the value in row 4 is missing; fill it in or leave the row out");
         let latin = refusal(&written(Some(4), b"\xe9"), &["count"]);

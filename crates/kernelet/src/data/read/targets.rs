@@ -1,7 +1,10 @@
 //! Targets gathered row by row: class labels that print as they came, or numbers.
 use super::Wanted;
 use crate::{
-    data::{Classes, Interner, Target},
+    data::{
+        Classes, Interner, Target,
+        table::{is_missing, quoted},
+    },
     linalg::Matrix,
 };
 
@@ -74,22 +77,6 @@ impl Targets {
     }
 }
 
-/// Whether a field stands for a value that is not known.
-pub(super) fn is_missing(field: &[u8]) -> bool {
-    const MARKS: [&[u8]; 9] = [b"", b"?", b"na", b"n/a", b"nan", b"-nan", b"+nan", b"null", b"none"];
-    MARKS.iter().any(|mark| field.eq_ignore_ascii_case(mark))
-}
-
-/// Text from a file, in quotes and cut where it is long, for a message.
-pub(super) fn quoted(text: &[u8]) -> String {
-    const LONGEST: usize = 40;
-    let text = String::from_utf8_lossy(text);
-    match text.char_indices().nth(LONGEST) {
-        None => format!("{:?}", text),
-        Some((end, _)) => format!("{:?}", format!("{}...", &text[..end])),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,10 +109,5 @@ mod tests {
         let texts: Vec<String> = (0..100).map(|i| (i % 50).to_string()).collect();
         texts.iter().for_each(|t| targets.push(t.as_bytes()).unwrap());
         assert_eq!(targets.finish(), Target::Classes(Classes::from_texts(&texts)));
-    }
-
-    #[test]
-    fn long_text_is_cut() {
-        assert_eq!(quoted(&[b'x'; 50]), format!("\"{}...\"", "x".repeat(40)));
     }
 }

@@ -57,13 +57,27 @@ fn header(parts: &Parts, head: &str) -> String {
     };
     format!(
         "{head}#ifndef $H\n#define $H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n#define $FEATURES {}\n#define $OUTPUTS {}\n{counts}\n\
-         typedef {} @real;\n\n/* The $OUTPUTS outputs of a row of $FEATURES numbers, as they were measured. */\n\
+         typedef {} @real;\n\n{}/* The $OUTPUTS outputs of a row of $FEATURES numbers, as they were measured. */\n\
          void @outputs(const @real *row, @real *outputs);\n\n{}{}\n#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
         machine.dim(),
         machine.n_outputs(),
         parts.real(),
+        features(parts),
         decide::header(parts),
         calibrate::header(parts),
+    )
+}
+
+/// The features by name, where a table was encoded: there they are not its columns.
+fn features(parts: &Parts) -> String {
+    let Some(table) = &parts.machine.metadata.table else { return String::new() };
+    // Neither the end of a comment nor what a template replaces may stand in it.
+    let plain = |c: char| if c.is_control() || "*/\\@$?".contains(c) { '_' } else { c };
+    let names = table.feature_names();
+    let lines = names.iter().enumerate().map(|(j, name)| format!(" *   [{j}] {}\n", name.chars().map(plain).collect::<String>()));
+    format!(
+        "/* A row is an encoded row of a table: an indicator is 1 where its column has the category, else 0, and missing numbers are medians.\n{} */\n\n",
+        lines.collect::<String>()
     )
 }
 

@@ -155,13 +155,16 @@ fn opsets(style: Style) -> Vec<OperatorSetIdProto> {
 }
 
 fn describe(machine: &Machine) -> String {
+    let table = machine.metadata.table.as_ref();
+    let encoded = table.map(|table| format!("; rows are encoded rows of a table, with the features {}", table.feature_names().join(", ")));
     format!(
-        "{} kernel, {} vectors of {} features, {} outputs, decided by {}",
+        "{} kernel, {} vectors of {} features, {} outputs, decided by {}{}",
         machine.expansion.kernel.name(),
         machine.n_vectors(),
         machine.dim(),
         machine.n_outputs(),
-        super::target::rule(&machine.decision)
+        super::target::rule(&machine.decision),
+        encoded.unwrap_or_default()
     )
 }
 
