@@ -47,19 +47,15 @@ def _column(name: str, column: Any) -> Any:
     types = pandas.api.types
     if types.is_datetime64_any_dtype(column.dtype) or types.is_timedelta64_dtype(column.dtype) or types.is_complex_dtype(column.dtype):
         raise ValueError(f"column {name!r} has the type {column.dtype}; convert it to numbers or text, or leave it out")
-    if _is_numeric(column.dtype):
-        return _numbers(column)
-    cells = _cells(column)
-    # A category is a category, whatever it is called.
-    if column.dtype == object and all(not isinstance(cell, str) for cell in cells):
-        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
-    return cells
+    return _numbers(column) if _is_numeric(column.dtype) else _cells(column)
 
 
 def learned(X: Any) -> str | None:
     """What is learned from the columns of a frame, as JSON text; None where they are complete numbers after all."""
     names = [str(name) for name in X.columns]
-    table = _core.learn_table(names, [_column(name, X.iloc[:, j]) for j, name in enumerate(names)])
+    # A category is a category, whatever it is called.
+    text = {name for name, dtype in zip(names, X.dtypes, strict=True) if str(dtype) == "category"}
+    table = _core.learn_table(names, [_column(name, X.iloc[:, j]) for j, name in enumerate(names)], text)
     columns = json.loads(table)["columns"]
     for column in columns:
         if column["kind"] == "ignored":

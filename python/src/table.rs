@@ -1,4 +1,6 @@
 //! Columns of a data frame as features, by the rules that the library has for tables.
+use std::collections::HashSet;
+
 use kernelet::{
     data::{Cell, Encoder, Encoding, Gathered, Tally},
     linalg::Matrix,
@@ -43,15 +45,16 @@ impl Values<'_> {
             Values::Numbers(values) => {
                 values.as_slice()?.iter().enumerate().try_for_each(|(row, &value)| show(row, Cell::Number(value)).map_err(placed(row)))
             }
-            Values::Mixed(values) => values.iter().enumerate().try_for_each(|(row, value)| {
-                let cell = match value {
-                    None => Cell::Missing,
-                    Some(Value::Text(text)) => Cell::Text(text),
-                    Some(Value::Number(value)) => Cell::Number(*value),
-                };
-                show(row, cell).map_err(placed(row))
-            }),
+            Values::Mixed(values) => values.iter().enumerate().try_for_each(|(row, value)| show(row, cell(value)).map_err(placed(row))),
         })
+    }
+}
+
+fn cell(value: &Option<Value>) -> Cell<'_> {
+    match value {
+        None => Cell::Missing,
+        Some(Value::Text(text)) => Cell::Text(text),
+        Some(Value::Number(value)) => Cell::Number(*value),
     }
 }
 
@@ -59,13 +62,17 @@ fn refused_column(name: &str, reason: &str) -> PyErr {
     PyValueError::new_err(format!("column {name:?}: {reason}"))
 }
 
-/// What is learned from columns, as JSON text; a column is of text where its values are not an array of numbers.
+/// What is learned from columns, as JSON text; `text` names those that are text even where they have nothing but numbers.
 #[pyfunction]
-pub fn learn_table(names: Vec<String>, columns: Vec<Values>) -> PyResult<String> {
+pub fn learn_table(names: Vec<String>, columns: Vec<Values>, text: HashSet<String>) -> PyResult<String> {
     guarded(|| {
         let mut learned = vec![];
         for (name, values) in names.iter().zip(&columns) {
-            let mut gathered = if matches!(values, Values::Numbers(_)) { Gathered::numbers() } else { Gathered::text() };
+            let mut gathered = match values {
+                _ if text.contains(name) => Gathered::text(),
+                Values::Numbers(_) => Gathered::numbers(),
+                Values::Mixed(values) => Gathered::fitting(values.iter().map(cell)),
+            };
             values.for_each(|_, cell| gathered.push(cell))?.map_err(|reason| refused_column(name, &reason))?;
             learned.push(gathered.finish(name).map_err(|reason| PyValueError::new_err(format!("{reason}; leave it out")))?);
         }

@@ -134,6 +134,15 @@ def test_other_estimators_and_tools_take_frames():
         SparseSVC(10, gamma=0.1, random_state=0).fit(train, y).to_sklearn()
 
 
+def test_strings_that_spell_numbers_are_numbers_and_categories_are_not():
+    train, y = census()
+    spelled = train.assign(age=[("?" if np.isnan(age) else str(age)) for age in train["age"]])
+    model, same = (SparseSVC(20, gamma=0.1, random_state=0).fit(frame, y) for frame in (train, spelled))
+    np.testing.assert_array_equal(same.decision_function(train), model.decision_function(spelled))
+    codes = pandas.DataFrame({"code": pandas.Categorical(np.arange(len(y)) % 3)})
+    assert SparseSVC(3, gamma=0.1, random_state=0).fit(codes, y).vectors_.shape[1] == 3
+
+
 def test_truth_values_are_text_where_a_file_had_them_as_text(tmp_path):
     train, y = census()
     text = train.assign(member=train["member"].astype(str))

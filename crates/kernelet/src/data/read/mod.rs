@@ -13,6 +13,8 @@ mod npz;
 mod number;
 #[cfg(feature = "parquet")]
 mod parquet;
+#[cfg(feature = "parquet")]
+mod parquet_cells;
 mod records;
 mod source;
 mod targets;
@@ -317,13 +319,18 @@ mod tests {
         let wanted = prop_oneof![Just(Wanted::Nothing), Just(Wanted::Classes), Just(Wanted::Values)];
         let named = proptest::option::of(prop_oneof![Just("1".to_string()), Just("t".into()), Just("99".into())]);
         let names = proptest::option::of(Just(vec!["b c".to_string(), "a".into()]));
-        (wanted, named, names, proptest::option::of(0usize..5)).prop_map(|(wanted, target_column, names, dim)| Reading {
+        let learned = read_bytes(b"a;b c;t\n1;x;u\n?;y;v\n", "a.csv", &Reading::CLASSES).unwrap().dataset.table;
+        let table = prop_oneof![Just(None), Just(learned.clone()), Just(learned.map(|table| Encoding { named: false, ..table }))];
+        let ignore = prop_oneof![Just(vec![]), Just(vec!["1".to_string()]), Just(vec!["t".into(), "gone".into()])];
+        let known = (wanted, named, names, proptest::option::of(0usize..5), table, ignore);
+        known.prop_map(|(wanted, target_column, names, dim, table, ignore)| Reading {
             format: None,
             wanted,
             target_column,
             names,
             dim,
-            ..Reading::default()
+            table,
+            ignore,
         })
     }
 

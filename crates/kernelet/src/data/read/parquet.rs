@@ -1,19 +1,9 @@
-//! Parquet tables: flat columns of numbers and of text. Columns are chosen by name as in a CSV with a header; which are text follows from
-//! their types.
-use std::ops::Range;
-
+//! Parquet tables: flat columns of numbers and of text. Columns are chosen by name as in a CSV with a header; a column of text
+//! that has nothing but numbers is one of numbers, as in CSV.
 use bytes::Bytes;
 use parquet::{
-    basic::{ConvertedType, LogicalType, Type},
-    column::reader::{ColumnReader, ColumnReaderImpl},
-    data_type::DataType,
     errors::ParquetError,
-    file::{
-        metadata::ColumnChunkMetaData,
-        reader::{FileReader, RowGroupReader},
-        serialized_reader::SerializedFileReader,
-    },
-    schema::types::ColumnDescriptor,
+    file::{metadata::ColumnChunkMetaData, reader::FileReader, serialized_reader::SerializedFileReader},
 };
 
 use super::{
@@ -21,11 +11,12 @@ use super::{
     array::{Array, Values},
     columns::{Chosen, checked_header, choose},
     matrix,
+    parquet_cells::{Cells, Storage, Trouble},
     source::{grown_too_large, unpacked_limit},
 };
 use crate::{
     Error, Result,
-    data::{Cell, Column, Dataset, Encoder, Encoding, Gathered, Tally, Target},
+    data::{Column, Dataset, Encoder, Encoding, Gathered, Tally, Target},
     linalg::Matrix,
 };
 
@@ -121,7 +112,7 @@ impl<'a> Table<'a> {
                 learned.push(Column::Ignored { name: name.clone() });
             }
             let Some(cells) = chosen.features.iter().position(|&k| k == j).map(|place| &columns[place]) else { continue };
-            let mut gathered = if matches!(cells.values, Values::Text(_)) { Gathered::text() } else { Gathered::numbers() };
+            let mut gathered = Gathered::fitting((0..self.rows).map(|row| cells.cell(row)));
             for row in 0..self.rows {
                 gathered.push(cells.cell(row)).map_err(|reason| self.refuse(j, format!("{reason}, in row {}", row + 1)))?;
             }
@@ -161,7 +152,7 @@ impl<'a> Table<'a> {
         let metadata = self.reader.metadata();
         let descriptor = metadata.file_metadata().schema_descr().column(column);
         let storage = Storage::of(&descriptor).ok_or_else(|| self.refuse(column, "only plain numbers and text can be read"))?;
-        let mut cells = Cells { storage, values: storage.empty(), missing: vec![], len: 0 };
+        let mut cells = Cells::new(storage);
         for number in 0..metadata.num_row_groups() {
             let damaged = |error: ParquetError| self.refuse(column, format!("the data are damaged ({error})"));
             let group = self.reader.get_row_group(number).map_err(damaged)?;
@@ -190,166 +181,13 @@ fn lies_within(chunk: &ColumnChunkMetaData, len: usize) -> bool {
     start >= 0 && chunk.compressed_size() >= 0 && end.is_some_and(|end| end <= len as u64)
 }
 
-/// How the values of a column are kept.
-#[derive(Clone, Copy)]
-enum Storage {
-    Integer,
-    Unsigned,
-    Single,
-    Double,
-    Text,
-}
-
-impl Storage {
-    /// None for columns that are nested, repeated, or neither numbers nor text.
-    fn of(column: &ColumnDescriptor) -> Option<Storage> {
-        use ConvertedType as Converted;
-        if column.max_rep_level() > 0 || column.path().parts().len() != 1 {
-            return None;
-        }
-        match (column.physical_type(), column.converted_type(), column.logical_type_ref()) {
-            (Type::BOOLEAN, ..) => Some(Storage::Integer),
-            (Type::FLOAT, ..) => Some(Storage::Single),
-            (Type::DOUBLE, ..) => Some(Storage::Double),
-            (Type::INT32 | Type::INT64, Converted::UINT_8 | Converted::UINT_16 | Converted::UINT_32 | Converted::UINT_64, _) => {
-                Some(Storage::Unsigned)
-            }
-            (
-                Type::INT32 | Type::INT64,
-                Converted::NONE | Converted::INT_8 | Converted::INT_16 | Converted::INT_32 | Converted::INT_64,
-                None | Some(LogicalType::Integer(_)),
-            ) => Some(Storage::Integer),
-            (Type::BYTE_ARRAY, Converted::UTF8 | Converted::NONE, None | Some(LogicalType::String)) => Some(Storage::Text),
-            _ => None,
-        }
-    }
-
-    fn empty(self) -> Values {
-        match self {
-            Storage::Integer | Storage::Unsigned => Values::I64(vec![]),
-            Storage::Single => Values::F32(vec![]),
-            Storage::Double => Values::F64(vec![]),
-            Storage::Text => Values::Text(vec![]),
-        }
-    }
-}
-
-enum Trouble {
-    Damaged(ParquetError),
-    /// The row, from 0.
-    BadText(usize),
-}
-
-impl From<ParquetError> for Trouble {
-    fn from(error: ParquetError) -> Self {
-        Trouble::Damaged(error)
-    }
-}
-
-/// The values of a column gathered so far.
-struct Cells {
-    storage: Storage,
-    values: Values,
-    /// Rows without a value, in ascending order; `values` has anything there.
-    missing: Vec<usize>,
-    len: usize,
-}
-
-impl Cells {
-    /// Takes in a group of rows, after which there must be `expected` values.
-    fn take_in(&mut self, group: &dyn RowGroupReader, column: usize, expected: usize) -> std::result::Result<(), Trouble> {
-        let rows = self.len..expected;
-        let unsigned = matches!(self.storage, Storage::Unsigned);
-        let gaps = &mut self.missing;
-        match (group.get_column_reader(column)?, &mut self.values) {
-            (ColumnReader::BoolColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, |v| Some(v.into()))?,
-            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) if unsigned => {
-                gather(from, rows, to, gaps, |v| Some((v as u32).into()))?
-            }
-            (ColumnReader::Int32ColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, |v| Some(v.into()))?,
-            (ColumnReader::Int64ColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, Some)?,
-            (ColumnReader::FloatColumnReader(from), Values::F32(to)) => gather(from, rows, to, gaps, Some)?,
-            (ColumnReader::DoubleColumnReader(from), Values::F64(to)) => gather(from, rows, to, gaps, Some)?,
-            (ColumnReader::ByteArrayColumnReader(from), Values::Text(to)) => {
-                gather(from, rows, to, gaps, |v| v.as_utf8().ok().map(str::to_string))?
-            }
-            _ => return Err(ParquetError::General("the types of schema and data differ".into()).into()),
-        }
-        self.len = expected;
-        Ok(())
-    }
-
-    /// The column; 64 bits without a sign were held as if they had one.
-    fn finish(self) -> Cells {
-        let values = match (self.values, self.storage) {
-            (Values::I64(values), Storage::Unsigned) => Values::from_unsigned(values.into_iter().map(|v| v as u64).collect()),
-            (values, _) => values,
-        };
-        Cells { values, ..self }
-    }
-
-    /// The first row without a value; NaN is none.
-    fn first_missing(&self) -> Option<usize> {
-        let nan = match &self.values {
-            Values::F64(values) => values.iter().position(|v| v.is_nan()),
-            Values::F32(values) => values.iter().position(|v| v.is_nan()),
-            _ => None,
-        };
-        self.missing.first().copied().into_iter().chain(nan).min()
-    }
-
-    fn cell(&self, row: usize) -> Cell<'_> {
-        if self.missing.binary_search(&row).is_ok() {
-            return Cell::Missing;
-        }
-        match &self.values {
-            Values::F64(values) => Cell::Number(values[row]),
-            Values::F32(values) => Cell::Number(values[row].into()),
-            Values::I64(values) => Cell::Number(values[row] as f64),
-            Values::U64(values) => Cell::Number(values[row] as f64),
-            Values::Text(values) => Cell::Text(&values[row]),
-        }
-    }
-}
-
-/// Appends the value of every row, and a row without one to `gaps`; `convert` gives none for bad text.
-fn gather<T: DataType, V: Clone + Default>(
-    mut from: ColumnReaderImpl<T>,
-    rows: Range<usize>,
-    to: &mut Vec<V>,
-    gaps: &mut Vec<usize>,
-    convert: impl Fn(T::T) -> Option<V>,
-) -> std::result::Result<(), Trouble> {
-    const BATCH: usize = 1 << 14;
-    while to.len() < rows.end {
-        let (mut values, mut levels) = (vec![], vec![]);
-        let most = BATCH.min(rows.end - to.len());
-        let (records, stored, _) = from.read_records(most, Some(&mut levels), None, &mut values)?;
-        if records == 0 {
-            return Err(ParquetError::General("there are fewer values than rows".into()).into());
-        }
-        let mut values = values.into_iter();
-        for row in 0..records {
-            // There are levels only where values may be missing.
-            if stored < records && levels.get(row).is_none_or(|&level| level == 0) {
-                gaps.push(to.len());
-                to.push(V::default());
-                continue;
-            }
-            let value = values.next().ok_or_else(|| ParquetError::General("there are fewer values than rows".into()))?;
-            to.push(convert(value).ok_or(Trouble::BadText(to.len()))?);
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 pub(super) mod tests {
     use std::sync::Arc;
 
     use parquet::{
         basic::Compression,
-        data_type::{BoolType, ByteArrayType, DoubleType, Int32Type, Int64Type},
+        data_type::{BoolType, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type},
         file::{
             properties::WriterProperties,
             writer::{SerializedFileWriter, SerializedRowGroupWriter},

@@ -22,6 +22,11 @@ pub(super) enum Value<T> {
 }
 
 impl<'a> Cell<'a> {
+    /// True for text that is neither a number nor missing.
+    pub(super) fn is_word(self) -> bool {
+        matches!(self, Cell::Text(text) if fast_float2::parse::<f64, _>(text.trim_ascii()).is_err() && !is_missing(text.trim_ascii().as_bytes()))
+    }
+
     /// The value in a column of numbers, or what is wrong with it.
     pub(super) fn number(self) -> Result<Value<f64>, String> {
         let value = match self {

@@ -38,6 +38,11 @@ impl Gathered {
         Gathered { n_rows: 0, n_missing: 0, kind: Kind::Text(HashSet::new()) }
     }
 
+    /// A column without rows of the kind that fits these values: of numbers where each is a number or missing, else of text.
+    pub fn fitting<'a>(values: impl IntoIterator<Item = Cell<'a>>) -> Self {
+        if values.into_iter().any(Cell::is_word) { Gathered::text() } else { Gathered::numbers() }
+    }
+
     /// Takes in the value of the next row, or returns what is wrong with it.
     pub fn push(&mut self, cell: Cell) -> Result<(), String> {
         self.n_rows += 1;
@@ -119,6 +124,13 @@ mod tests {
         assert_eq!(learned(Gathered::numbers(), &[Cell::Missing, Cell::Text("")]), Ok(Column::Ignored { name: "a".into() }));
         assert_eq!(learned(Gathered::numbers(), &[Cell::Text("x")]).unwrap_err(), "\"x\" is not a number");
         assert_eq!(learned(Gathered::numbers(), &[Cell::Text("-inf")]).unwrap_err(), "\"-inf\" is not a finite number");
+    }
+
+    #[test]
+    fn text_that_spells_numbers_fits_a_column_of_numbers() {
+        let is_numbers = |cells: &[Cell]| matches!(Gathered::fitting(cells.iter().copied()).kind, Kind::Numbers(_));
+        assert!(is_numbers(&[Cell::Text(" 1"), Cell::Missing, Cell::Text("?"), Cell::Number(2.0), Cell::Text("inf")]) && is_numbers(&[]));
+        assert!(!is_numbers(&[Cell::Text("1"), Cell::Text("x")]));
     }
 
     #[test]
