@@ -35,7 +35,8 @@ pub(super) enum Plan {
 }
 
 /// Settings of every request.
-const ALWAYS: &[&str] = &["learner", "kernel", "gamma", "degree", "coef0", "scale", "tune", "folds", "probability", "path", "seed"];
+const ALWAYS: &[&str] =
+    &["learner", "kernel", "gamma", "degree", "coef0", "exponent", "scale", "tune", "folds", "probability", "path", "seed"];
 /// Settings of the search for vectors with the machine.
 const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory"];
 /// Settings of a metric that is learned.

@@ -55,7 +55,7 @@ fn object(value: Value) -> Map<String, Value> {
 /// Values to try for a setting of `train`, none of which is a default.
 fn tried(field: &Field) -> Vec<Value> {
     match field.name {
-        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" | "path" => vec![],
+        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" | "exponent" | "path" => vec![],
         "checkpoint" => vec![],
         "gamma" => vec![json!(0.7)],
         "scale" => vec![json!("standard")],
