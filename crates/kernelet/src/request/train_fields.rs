@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Named,
-    basis::{Deflation, FisherCriterion, Numerator},
+    basis::{Deflation, First, FisherCriterion, Numerator},
     data::Scaling,
     learn::{
         Multiclass, Penalty, Shape, Shrink, Threshold,
@@ -110,13 +110,20 @@ pub(super) const FIELDS: &[Field] = &[
         Method::names,
         "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, fisher, logistic, one-class, pca for the estimators of these \
          names. On a basis chosen before: greedy-basis, rpcholesky, kmeans or random; fisher-pursuit, by the classes, for fisher. As the machines that papers compare with, \
-         for svc: rs, mrs (new vectors near the full machine), rsvm, mrsvm (random rows), rvm-margin (relevance vectors).",
+         for svc: rs, mrs (new vectors near the full machine), rsvm, rsvm-squared, mrsvm (random rows), rvm-margin (relevance vectors).",
     )
     .in_group(VECTORS),
     Field::number(
         "max-error",
         "E",
         "Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, rpcholesky).",
+    )
+    .in_group(VECTORS),
+    Field::name(
+        "first",
+        "WHICH",
+        First::names,
+        "The vector that the greedy choice begins with: best, the longest in feature space, or random; kernels of the distance draw it anyway (greedy-basis) [default: best].",
     )
     .in_group(VECTORS),
     Field::name(
