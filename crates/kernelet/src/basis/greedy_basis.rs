@@ -3,6 +3,8 @@
 //! This is Cholesky with the largest remaining diagonal as pivot. It makes the largest error small and so collects outliers; the mean
 //! error is often no better than that of random points (see [`RpCholesky`](super::RpCholesky)).
 //!
+//! The sum of the squared distances, which the paper calls mse, is at most n - m times the largest [Franc2003 (mse bound)].
+//!
 //! Distances only fall, so that those from some vectors ago bound those of now. Vectors are therefore chosen within a pool, the points that were
 //! farthest when it was made, for as long as the farthest of the pool is farther than any other point was; only then are all points brought
 //! up to date, in one matrix product for all vectors chosen since. The choice is the same as with an update after every vector.
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_are_those_of_the_frame_and_errors_stay_below_the_bound() {
+    fn mse_bound_the_sum_of_errors_stays_below_and_coordinates_are_those_of_the_frame() {
         let points = banana(200, 5).points;
         let kernel = Kernel::gaussian(0.8);
         let budget = BasisBudget { max_error: 0.05, ..BasisBudget::vectors(150) };
