@@ -67,7 +67,7 @@ def compress(
         The metric whose increase ``max_loss`` bounds.
     method : str, default='auto'
         How vectors are found; 'auto' tries several strategies and keeps the best on validation rows of X. See ``kernelet compress --help``.
-    refit : {'projection', 'outputs', 'margin', 'rsvm', 'none'}, default=None
+    refit : {'projection', 'outputs', 'margin', 'rsvm', 'rsvm-squared', 'none'}, default=None
         Coefficients of the vectors found.
     refine : bool or {'weights', 'outputs', 'margins'}, default=None
         Optimise all vectors jointly afterwards.

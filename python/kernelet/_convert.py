@@ -228,7 +228,9 @@ READERS = {
 def _kernel_params(kernel: dict[str, Any]) -> dict[str, Any]:
     """The parameters of an estimator that stand for a kernel."""
     params = {"kernel": kernel["name"]}
-    return params | {name: kernel[name] for name in ("gamma", "degree", "coef0") if name in kernel}
+    # The exponent of an inverse multiquadric is no parameter of an estimator, but a setting of training.
+    options = {"options": {"exponent": kernel["exponent"]}} if kernel.get("exponent", -0.5) != -0.5 else {}
+    return params | {name: kernel[name] for name in ("gamma", "degree", "coef0") if name in kernel} | options
 
 
 def _names(model: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 KERNEL = """kernel : str or callable, default='gaussian'
         ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
-        ``'sigmoid'``, ``'inverse-multiquadric'``. Or ``'precomputed'``, where X holds kernel values with all training
+        ``'sigmoid'``, ``'inverse-multiquadric'`` (``options={'exponent': -1}`` for another exponent than -1/2). Or ``'precomputed'``, where X holds kernel values with all training
         rows, or a function of two arrays of rows that gives such values; vectors are then chosen among the rows.
     gamma : {'scale', 'auto', 'learned'} or float, default='scale'
         Width of the kernel: ``exp(-gamma |x - z|^2)``; ``'scale'`` is ``1 / (n_features * X.var())``, ``'auto'`` is ``1 / n_features``;

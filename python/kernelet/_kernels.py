@@ -72,8 +72,9 @@ def _single(kernel: Any, factor: float) -> tuple[dict[str, Any], float, Any]:
     name = type(kernel).__name__
     if name == "DotProduct":
         return {"name": "polynomial", "gamma": 1.0, "degree": 1, "coef0": float(kernel.sigma_0) ** 2}, factor, None
-    if name == "RationalQuadratic" and kernel.alpha == 0.5:
-        return {"name": "inverse-multiquadric", "gamma": 1.0 / float(kernel.length_scale) ** 2}, factor, None
+    if name == "RationalQuadratic":
+        alpha = float(kernel.alpha)
+        return {"name": "inverse-multiquadric", "gamma": 0.5 / (alpha * float(kernel.length_scale) ** 2), "exponent": -alpha}, factor, None
     matern = {0.5: ("exponential", 1.0), 1.5: ("matern32", np.sqrt(3.0)), 2.5: ("matern52", np.sqrt(5.0))}
     if name == "Matern" and kernel.nu in matern:
         ours, per_length = matern[kernel.nu]
@@ -81,7 +82,7 @@ def _single(kernel: Any, factor: float) -> tuple[dict[str, Any], float, Any]:
     elif name == "RBF" or (name == "Matern" and kernel.nu == np.inf):
         ours, per_length, power = "gaussian", 0.5, 2
     else:
-        raise ValueError(f"{kernel} has no counterpart here; there are RBF, Matern with nu 0.5, 1.5 or 2.5, DotProduct and RationalQuadratic with alpha 0.5")
+        raise ValueError(f"{kernel} has no counterpart here; there are RBF, Matern with nu 0.5, 1.5 or 2.5, DotProduct and RationalQuadratic")
     lengths = np.atleast_1d(np.asarray(kernel.length_scale, dtype=np.float64))
     if len(lengths) == 1:
         return {"name": ours, "gamma": float(per_length / lengths[0] ** power)}, factor, None

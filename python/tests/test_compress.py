@@ -11,7 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_diabetes, load_digits, load_iris
 from sklearn.decomposition import PCA, KernelPCA
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Matern, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, ExpSineSquared, Matern, RationalQuadratic, WhiteKernel
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
@@ -60,6 +60,7 @@ MODELS = {
     "gaussian process, matern": lambda: gp(2.0 * Matern([1.0, 2.0, 0.5, 3.0], nu=1.5) + WhiteKernel(0.1)),
     "gaussian process, matern 5/2": lambda: gp(Matern(1.2, nu=2.5) * ConstantKernel(3.0) + WhiteKernel(0.1)),
     "gaussian process, exponential": lambda: gp(Matern(1.2, nu=0.5), alpha=0.1),
+    "gaussian process, rational quadratic": lambda: gp(RationalQuadratic(1.2, alpha=1.5) + WhiteKernel(0.1)),
     "gaussian process, dot product": lambda: gp(DotProduct(2.0) + WhiteKernel(0.1)),
     "kernel pca": lambda: KernelPCA(3, kernel="rbf", gamma=0.1).fit(X),
     "kernel pca, polynomial": lambda: KernelPCA(2, kernel="poly", degree=2).fit(X),

@@ -3,7 +3,9 @@
 //! For vectors z_1..m with kernel matrix `K^z = L L'`, the rows of `L^-1` applied to Phi(z_1), .., Phi(z_m) are an orthonormal basis of
 //! their span, and `c(x) = L^-1 k_z(x)` are the coordinates of Phi(x) in it. The papers write the same object in five forms:
 //! coefficients `(K^z)^-1 K^zx alpha` [Schoelkopf1998 (17)], [Weston2004 (7)], coordinates of the projection
-//! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)].
+//! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)]. Inner products of coordinates are the kernel
+//! `psi_z(x)' (K^z)^-1 psi_z(x')` [Wu2006 (40)]. The paper's T is `Lambda^-1/2 V'` from eigenvectors [Wu2006 (42)], ours is `L^-1`: either has
+//! `T'T = (K^z)^-1` [Wu2006 (43)], which is printed without the prime of the last V.
 use rayon::prelude::*;
 
 use crate::{
@@ -173,6 +175,29 @@ mod tests {
             let beta = frame.coefficients(&w);
             for j in 0..6 {
                 assert!((beta.at(j, 0) - f64::from(j == 2)).abs() < 1e-4, "{} {beta:?}", kernel.name());
+            }
+        }
+    }
+
+    #[test]
+    fn eq_42_43_the_factor_and_the_whitening_of_the_paper_differ_by_a_rotation() {
+        let (kernel, z) = (Kernel::gaussian(0.5), points(6, 0.3));
+        let frame = Frame::fixed(&kernel, &z, 0.0).unwrap();
+        let k = symmetric(&kernel, &z);
+        let eigen = crate::linalg::Eigen::of(&k).unwrap();
+        let whitening = Matrix::from_fn(6, 6, |i, j| eigen.vectors.at(i, j) / eigen.values[i].sqrt());
+        // Rows of the solution are those of the transpose of L^-1.
+        let mut inverse = Matrix::from_fn(6, 6, |i, j| f64::from(i == j));
+        frame.lower().solve_rows(inverse.values_mut());
+        let inverse = inverse.transposed();
+        for t in [&whitening, &inverse] {
+            // T'T K^z = I.
+            let square = Matrix::from_fn(6, 6, |i, j| dot(&t.col(i), &t.col(j)));
+            for i in 0..6 {
+                for j in 0..6 {
+                    let product = dot(square.row(i), &k.col(j));
+                    assert!((product - f64::from(i == j)).abs() < 1e-6, "{i} {j}: {product}");
+                }
             }
         }
     }

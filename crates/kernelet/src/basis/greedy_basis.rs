@@ -3,6 +3,8 @@
 //! This is Cholesky with the largest remaining diagonal as pivot. It makes the largest error small and so collects outliers; the mean
 //! error is often no better than that of random points (see [`RpCholesky`](super::RpCholesky)).
 //!
+//! The sum of the squared distances, which the paper calls mse, is at most n - m times the largest [Franc2003 (mse bound)].
+//!
 //! Distances only fall, so that those from some vectors ago bound those of now. Vectors are therefore chosen within a pool, the points that were
 //! farthest when it was made, for as long as the farthest of the pool is farther than any other point was; only then are all points brought
 //! up to date, in one matrix product for all vectors chosen since. The choice is the same as with an update after every vector.
@@ -10,7 +12,7 @@
 //! Cost: n m (d + m) time, n m numbers, n m kernel values, and p m (d + m) for the pool of p points each time it is made anew.
 use super::{Basis, BasisBudget, BasisMethod, blocks::Blocks, gram::Gram, growth::Growth};
 use crate::{
-    Result,
+    Named, Result,
     data::Points,
     draw::Draw,
     kernel::Kernel,
@@ -24,11 +26,65 @@ const POOL: (usize, usize) = (32, 1024);
 /// For fewer points than this all are brought up to date for each vector.
 const SMALL: usize = 4096;
 
+/// Which vector a greedy choice begins with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum First {
+    /// The longest in feature space; a drawn one where all are equally long, as with kernels of the distance.
+    #[default]
+    Best,
+    /// A drawn one, as the paper has it.
+    Random,
+}
+
+impl Named for First {
+    const NAMES: &'static [(&'static str, Self)] = &[("best", First::Best), ("random", First::Random)];
+}
+
 /// Greedy choice by largest error.
 #[derive(Clone, Debug, Default)]
 pub struct GreedyBasis {
-    /// Seed of the first vector, which is drawn where all points are equally far from nothing.
+    /// Seed of the first vector, where it is drawn.
     pub seed: u64,
+    /// Which vector comes first.
+    pub first: First,
+}
+
+impl GreedyBasis {
+    /// The place of the first vector. A drawn point of no length spans nothing and gives its place to the longest.
+    fn begin(&self, gaps: &[f64], max_error: f64) -> usize {
+        let (drawn, (longest, length)) = (Draw::seeded(self.seed).below(gaps.len()), largest(gaps));
+        let usable = match self.first {
+            First::Best => gaps[drawn] == length,
+            First::Random => gaps[drawn] > max_error,
+        };
+        if usable { drawn } else { longest }
+    }
+
+    /// Chooses in pools of `size` points until the budget is spent or nothing is left; the first pool is the first vector alone.
+    fn in_pools(&self, kernel: &Kernel, points: &Points, size: usize, budget: &BasisBudget, watch: &Watch) -> Basis {
+        let mut grown = Blocks::new(kernel, points, budget.max_vectors.min(points.len()));
+        let (most, mut status, mut evaluations) = (grown.most(), Status::Converged, 0);
+        while grown.chosen().len() < most {
+            if watch.cancelled() && !grown.chosen().is_empty() {
+                status = Status::Cancelled;
+                break;
+            }
+            let (pool, others) = match grown.chosen().is_empty() {
+                true => (vec![self.begin(grown.gaps(), budget.max_error)], f64::INFINITY),
+                false => farthest(grown.gaps(), size),
+            };
+            let (kept, factor) = choose_in(kernel, points, &grown, &pool, others, budget.max_error);
+            if kept.is_empty() {
+                break;
+            }
+            grown.add(&kept, &factor);
+            evaluations += kept.len() * (points.len() + pool.len());
+            watch.evaluated((kept.len() * (points.len() + pool.len())) as u64);
+            watch.report("vectors", grown.chosen().len() as u64, Some(most as u64), Some(largest(grown.gaps()).1));
+        }
+        let basis = grown.finish(status);
+        Basis { evaluations: evaluations as u64, ..basis }
+    }
 }
 
 impl BasisMethod for GreedyBasis {
@@ -38,42 +94,15 @@ impl BasisMethod for GreedyBasis {
 
     fn choose(&self, kernel: &Kernel, points: &Points, budget: &BasisBudget, watch: &Watch) -> Result<Basis> {
         budget.check(kernel, points)?;
-        let first = Draw::seeded(self.seed).below(points.len());
-        let pick = |growth: &Growth| match growth.chosen().is_empty() && growth.gaps()[first] == largest(growth.gaps()).1 {
-            true => first,
+        let pick = |growth: &Growth| match growth.chosen().is_empty() {
+            true => self.begin(growth.gaps(), budget.max_error),
             false => largest(growth.gaps()).0,
         };
         match points.len() <= SMALL {
             true => Ok(grow(kernel, points, budget, pick, watch)),
-            false => Ok(in_pools(kernel, points, first, (points.len() / POOL.0).max(POOL.1), budget, watch)),
+            false => Ok(self.in_pools(kernel, points, (points.len() / POOL.0).max(POOL.1), budget, watch)),
         }
     }
-}
-
-/// Chooses in pools of `size` points until the budget is spent or nothing is left. The first vector is `first` where no point is farther.
-fn in_pools(kernel: &Kernel, points: &Points, first: usize, size: usize, budget: &BasisBudget, watch: &Watch) -> Basis {
-    let mut grown = Blocks::new(kernel, points, budget.max_vectors.min(points.len()));
-    let (most, mut status, mut evaluations) = (grown.most(), Status::Converged, 0);
-    while grown.chosen().len() < most {
-        if watch.cancelled() && !grown.chosen().is_empty() {
-            status = Status::Cancelled;
-            break;
-        }
-        let (pool, others) = match grown.chosen().is_empty() && grown.gaps()[first] == largest(grown.gaps()).1 {
-            true => (vec![first], f64::INFINITY),
-            false => farthest(grown.gaps(), size),
-        };
-        let (kept, factor) = choose_in(kernel, points, &grown, &pool, others, budget.max_error);
-        if kept.is_empty() {
-            break;
-        }
-        grown.add(&kept, &factor);
-        evaluations += kept.len() * (points.len() + pool.len());
-        watch.evaluated((kept.len() * (points.len() + pool.len())) as u64);
-        watch.report("vectors", grown.chosen().len() as u64, Some(most as u64), Some(largest(grown.gaps()).1));
-    }
-    let basis = grown.finish(status);
-    Basis { evaluations: evaluations as u64, ..basis }
 }
 
 /// The `size` points of largest gaps in order of their places, the first of equal ones, and the largest gap of the others.
@@ -156,11 +185,32 @@ mod tests {
     #[test]
     fn algorithm_1_picks_what_the_literal_algorithm_picks() {
         let points = banana(120, 5).points;
-        for kernel in [Kernel::gaussian(0.8), Kernel::named("polynomial", 1.0, 3, 1.0).unwrap()] {
-            let basis = GreedyBasis { seed: 4 }.choose(&kernel, &points, &BasisBudget::vectors(9), &Watch::none()).unwrap();
+        let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
+        let begins = [(Kernel::gaussian(0.8), First::Best), (polynomial.clone(), First::Best), (polynomial, First::Random)];
+        for (kernel, first) in begins {
+            let basis = GreedyBasis { seed: 4, first }.choose(&kernel, &points, &BasisBudget::vectors(9), &Watch::none()).unwrap();
             assert_eq!(basis.chosen, literal(&kernel, &points, 9, basis.chosen[0]));
             assert_eq!((basis.evaluations, basis.evaluations_of_the_paper()), (9 * 120, 2 * 120 * 9 - 36));
         }
+    }
+
+    #[test]
+    fn the_first_vector_is_the_longest_or_a_drawn_one() {
+        let points = banana(120, 5).points;
+        let polynomial = Kernel::named("polynomial", 1.0, 3, 1.0).unwrap();
+        let begin = |kernel: &Kernel, first: First, seed: u64| {
+            GreedyBasis { seed, first }.choose(kernel, &points, &BasisBudget::vectors(2), &Watch::none()).unwrap().chosen[0]
+        };
+        for seed in [4, 5] {
+            let drawn = Draw::seeded(seed).below(120);
+            assert_eq!((begin(&polynomial, First::Random, seed), begin(&Kernel::gaussian(0.8), First::Best, seed)), (drawn, drawn));
+        }
+        assert_eq!(begin(&polynomial, First::Best, 4), begin(&polynomial, First::Best, 5));
+        // A row of zeros spans nothing with the linear kernel.
+        let rows: Points = Matrix::from_fn(3, 1, |i, _| if i == Draw::seeded(4).below(3) { 0.0 } else { 1.0 + i as f64 }).into();
+        let linear = Kernel::named("linear", 1.0, 0, 0.0).unwrap();
+        let basis = GreedyBasis { seed: 4, first: First::Random }.choose(&linear, &rows, &BasisBudget::vectors(1), &Watch::none()).unwrap();
+        assert_eq!(basis.frame.len(), 1);
     }
 
     #[test]
@@ -168,10 +218,10 @@ mod tests {
         let points = banana(500, 5).points;
         let budget = BasisBudget { max_error: 1e-3, ..BasisBudget::vectors(60) };
         for kernel in [Kernel::gaussian(0.8), Kernel::gaussian(200.0), Kernel::named("polynomial", 1.0, 3, 1.0).unwrap()] {
-            let want = GreedyBasis { seed: 4 }.choose(&kernel, &points, &budget, &Watch::none()).unwrap();
-            for size in [1, 7, 100, 500] {
-                let first = Draw::seeded(4).below(500);
-                let found = in_pools(&kernel, &points, first, size, &budget, &Watch::none());
+            for (size, first) in [(1, First::Best), (7, First::Random), (100, First::Best), (500, First::Random)] {
+                let method = GreedyBasis { seed: 4, first };
+                let want = method.choose(&kernel, &points, &budget, &Watch::none()).unwrap();
+                let found = method.in_pools(&kernel, &points, size, &budget, &Watch::none());
                 assert_eq!(found.chosen, want.chosen, "{} {size}", kernel.name());
                 for (a, b) in found.coordinates.values().iter().zip(want.coordinates.values()) {
                     assert!((a - b).abs() < 1e-5, "{a} {b}");
@@ -181,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn coordinates_are_those_of_the_frame_and_errors_stay_below_the_bound() {
+    fn mse_bound_the_sum_of_errors_stays_below_and_coordinates_are_those_of_the_frame() {
         let points = banana(200, 5).points;
         let kernel = Kernel::gaussian(0.8);
         let budget = BasisBudget { max_error: 0.05, ..BasisBudget::vectors(150) };

@@ -21,7 +21,7 @@ pub(crate) use empirical_points::EmpiricalPoints;
 pub use fisher::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage};
 pub use frame::Frame;
 pub(crate) use frame::{DEPENDENT, JITTER, check_definite};
-pub use greedy_basis::GreedyBasis;
+pub use greedy_basis::{First, GreedyBasis};
 pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;
 pub use method::{Basis, BasisBudget, BasisMethod};

@@ -142,7 +142,7 @@ mod tests {
         };
         let plain = mean(&|seed| Box::new(RpCholesky { block: Some(1), seed }));
         let blocks = mean(&|seed| Box::new(RpCholesky { block: Some(8), seed }));
-        let greedy = mean(&|seed| Box::new(super::super::GreedyBasis { seed }));
+        let greedy = mean(&|seed| Box::new(super::super::GreedyBasis { seed, ..Default::default() }));
         assert!((plain - blocks).abs() < 0.15 * plain && plain < greedy, "{plain} {blocks} {greedy}");
     }
 

@@ -5,6 +5,7 @@
 //! | `rs` | new ones near the full machine: the construction with the smallest `abs(w - w')^2` [Wu2006 (4)] of all that are tried | the projection; the offset is kept |
 //! | `mrs` | the same | the large-margin machine on their span [Wu2006 (45)] |
 //! | `rsvm` | rows drawn at random | the same with the penalty on the coefficients |
+//! | `rsvm-squared` | rows drawn at random | the same with squared slacks and a penalised offset, as Lee and Mangasarian have it |
 //! | `mrsvm` | rows drawn at random | the large-margin machine on their span |
 //! | `rvm-margin` | those of the relevance vector machine, as many as it finds | the large-margin machine on their span |
 //!
@@ -34,6 +35,8 @@ pub enum Baseline {
     Mrs,
     /// Random vectors, penalty on the coefficients.
     Rsvm,
+    /// Random vectors, penalty on the coefficients and the offset, squared slacks.
+    RsvmSquared,
     /// Random vectors with large-margin coefficients.
     Mrsvm,
     /// Relevance vectors with large-margin coefficients.
@@ -45,6 +48,7 @@ impl Named for Baseline {
         ("rs", Baseline::Rs),
         ("mrs", Baseline::Mrs),
         ("rsvm", Baseline::Rsvm),
+        ("rsvm-squared", Baseline::RsvmSquared),
         ("mrsvm", Baseline::Mrsvm),
         ("rvm-margin", Baseline::RvmMargin),
     ];
@@ -84,7 +88,7 @@ impl Learner for BaselineLearner {
             || Rvm { kernel: self.svc.kernel.clone(), cache_bytes: self.svc.cache_bytes.max(Rvm::default().cache_bytes), ..Rvm::default() };
         let Fit { machine: first, report } = match self.baseline {
             Baseline::Rs | Baseline::Mrs => self.full().learn(data, watch)?,
-            Baseline::Rsvm | Baseline::Mrsvm => self.on_random_rows(data, watch)?,
+            Baseline::Rsvm | Baseline::RsvmSquared | Baseline::Mrsvm => self.on_random_rows(data, watch)?,
             Baseline::RvmMargin => self.as_svc(rvm().learn(data, watch)?),
         };
         let task = Task { data: Some(data), ..Task::of(&first) };
@@ -93,6 +97,7 @@ impl Learner for BaselineLearner {
             Baseline::Rs => self.reduced(&task, watch)?,
             Baseline::Mrs => refit(&self.reduced(&task, watch)?, Refit::Margin, &task, c, watch)?,
             Baseline::Rsvm => refit(&first, Refit::Rsvm, &task, c, watch)?,
+            Baseline::RsvmSquared => refit(&first, Refit::RsvmSquared, &task, c, watch)?,
             Baseline::Mrsvm => first.clone(),
             Baseline::RvmMargin => refit(&first, Refit::Margin, &task, c, watch)?,
         };
@@ -188,11 +193,15 @@ mod tests {
             assert!(fit.machine.n_vectors() == 12 || baseline == Baseline::RvmMargin, "{}", baseline.name());
             let error = fit.machine.score(&two).unwrap().loss();
             // Measured: 0.07 to 0.117, and 0.167 for rsvm; below 0.047 to 0.06, and 0.173 to 0.18 for rows drawn at random.
-            assert!(error < if baseline == Baseline::Rsvm { 0.19 } else { 0.13 }, "{} {error}", baseline.name());
+            assert!(
+                error < if matches!(baseline, Baseline::Rsvm | Baseline::RsvmSquared) { 0.19 } else { 0.13 },
+                "{} {error}",
+                baseline.name()
+            );
             assert_eq!((fit.machine.metadata.learner.as_deref(), fit.machine.metadata.c), (Some("svc"), Some(10.0)));
             learner.svc.kernel = Kernel::gaussian(0.05);
             let error = learner.learn(&three, &Watch::none()).unwrap().machine.score(&three).unwrap().loss();
-            let drawn = matches!(baseline, Baseline::Rsvm | Baseline::Mrsvm);
+            let drawn = matches!(baseline, Baseline::Rsvm | Baseline::RsvmSquared | Baseline::Mrsvm);
             assert!(error < if drawn { 0.2 } else { 0.08 }, "{} {error}", baseline.name());
         }
     }

@@ -50,7 +50,7 @@ pub struct Level {
 }
 
 impl Path {
-    /// A path on prefixes: the machine of m vectors has the first m of `vectors` and coefficients `L_m^-T y_1..m` [Weston2004 (7)], where L is `factor` and y
+    /// A path on prefixes: the machine of m vectors has the first m of `vectors` and coefficients `L_m^-T y_1..m` [Weston2004 (7)], whose outputs at these vectors are those of the machine [Weston2004 (11)], where L is `factor` and y
     /// are the rows of `coordinates` (m x q). Residuals are those of the sizes 1..m; `start` is that without vectors.
     pub(crate) fn nested(like: &Machine, vectors: Points, factor: Factor, coordinates: Matrix, residuals: Vec<f64>, start: f64) -> Self {
         Path::with(like, Levels::Nested { vectors, factor, coordinates }, residuals, start)

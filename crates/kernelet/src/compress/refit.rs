@@ -5,7 +5,8 @@
 //! | `projection` | the nearest machine in feature space, `beta = (K^z)^-1 K^zx alpha` [Schoelkopf1998 (17)] | the machine |
 //! | `outputs` | least squares of the outputs on rows, `min sum_i abs(f(x_i) - f'(x_i))^2` | rows |
 //! | `margin` | the support vector machine on the span of the vectors [Wu2006 (45)] | rows with classes, C |
-//! | `rsvm` | the same with penalty `1/2 beta'beta` instead of `1/2 beta'K^z beta`: the papers' RSVM | rows with classes, C |
+//! | `rsvm` | the same with penalty `1/2 beta'beta` instead of `1/2 beta'K^z beta`: RSVM as Wu2006 (section 4.2) describes it | rows with classes, C |
+//! | `rsvm-squared` | `1/2 (beta'beta + b^2) + C/2 sum_i xi_i^2`: RSVM as Lee and Mangasarian have it | rows with classes, C |
 //!
 //! Cost: n m d + n m^2 for coordinates; `margin` n m^2 for each of 10 to 30 steps and output.
 use super::Task;
@@ -16,7 +17,7 @@ use crate::{
     kernel::block::block,
     learn::{
         margin::MarginSettings,
-        margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, weights_of},
+        margin_outputs::{OutputMachine, Sides, offsets_of, solve_outputs, solve_squared, weights_of},
     },
     linalg::{Cholesky, Matrix, transposed_times, weighted_gram},
     machine::{Coefficients, Decision, Expansion, Machine, inner_products},
@@ -36,6 +37,8 @@ pub enum Refit {
     Margin,
     /// The same with the penalty on the coefficients.
     Rsvm,
+    /// The same with squared slacks and the offset penalised too.
+    RsvmSquared,
 }
 
 impl Named for Refit {
@@ -45,11 +48,12 @@ impl Named for Refit {
         ("outputs", Refit::Outputs),
         ("margin", Refit::Margin),
         ("rsvm", Refit::Rsvm),
+        ("rsvm-squared", Refit::RsvmSquared),
     ];
 }
 
 /// The machine `small` with new coefficients, and offsets where the refit finds them. `task` has the machine that `small` stands for and the
-/// rows; `c` is the cost of `margin` and `rsvm`, else the one the machine was trained with.
+/// rows; `c` is the cost of `margin`, `rsvm` and `rsvm-squared`, else the one the machine was trained with.
 pub fn refit(small: &Machine, how: Refit, task: &Task, c: Option<f64>, watch: &Watch) -> Result<Machine> {
     let vectors = &small.expansion.vectors;
     if how == Refit::None || vectors.is_empty() {
@@ -57,10 +61,10 @@ pub fn refit(small: &Machine, how: Refit, task: &Task, c: Option<f64>, watch: &W
     }
     let kernel = &small.expansion.kernel;
     let (coefficients, offsets) = match how {
-        Refit::Rsvm => {
+        Refit::Rsvm | Refit::RsvmSquared => {
             let (rows, classes) = labelled_rows(task)?;
             let values = block(kernel, &rows, vectors);
-            let solutions = machines_on(&values, task, &classes, c, watch)?;
+            let solutions = machines_on(&values, how, task, &classes, c, watch)?;
             (weights_of(&solutions), offsets_of(&solutions))
         }
         _ => {
@@ -69,7 +73,7 @@ pub fn refit(small: &Machine, how: Refit, task: &Task, c: Option<f64>, watch: &W
                 Refit::Outputs => (least_squares(&frame, task)?, small.offsets.clone()),
                 Refit::Margin => {
                     let (rows, classes) = labelled_rows(task)?;
-                    let solutions = machines_on(&frame.coordinates(&rows), task, &classes, c, watch)?;
+                    let solutions = machines_on(&frame.coordinates(&rows), how, task, &classes, c, watch)?;
                     (weights_of(&solutions), offsets_of(&solutions))
                 }
                 _ => (projection(&frame, &task.machine.expansion)?, small.offsets.clone()),
@@ -127,7 +131,14 @@ pub(super) fn known_classes(labels: &[Label], data: &Dataset) -> Result<Vec<usiz
 }
 
 /// A support vector machine on the given coordinates for each output.
-fn machines_on(coordinates: &Matrix, task: &Task, classes: &[usize], c: Option<f64>, watch: &Watch) -> Result<Vec<OutputMachine>> {
+fn machines_on(
+    coordinates: &Matrix,
+    how: Refit,
+    task: &Task,
+    classes: &[usize],
+    c: Option<f64>,
+    watch: &Watch,
+) -> Result<Vec<OutputMachine>> {
     let (machine, Some(data)) = (task.machine, task.data) else { return Err(missing("margin", "rows with their classes")) };
     let c = c
         .or(machine.metadata.c)
@@ -139,6 +150,7 @@ fn machines_on(coordinates: &Matrix, task: &Task, classes: &[usize], c: Option<f
     let sides = Sides { decision: &machine.decision, classes, costs: &costs };
     match sides.one_sided() {
         Some(output) => Err(Error::data(format!("the data have rows on one side only of output {}; margin needs both", output + 1))),
+        None if how == Refit::RsvmSquared => Ok(solve_squared(coordinates, &sides, watch)),
         None => Ok(solve_outputs(coordinates, &sides, &MarginSettings::default(), watch)),
     }
 }
@@ -208,7 +220,7 @@ mod tests {
         let small = Pursuit::default().sparsify(&task, &Budget::vectors(8), &Watch::none()).unwrap().last().unwrap();
         let best = refit(&small, Refit::Margin, &task, None, &Watch::none()).unwrap();
         let least = objective(&best, &data, 10.0);
-        for other in [Refit::None, Refit::Outputs, Refit::Rsvm] {
+        for other in [Refit::None, Refit::Outputs, Refit::Rsvm, Refit::RsvmSquared] {
             assert!(objective(&refit(&small, other, &task, None, &Watch::none()).unwrap(), &data, 10.0) >= least);
         }
         // Moving any coefficient or the offset a little makes it worse.

@@ -12,6 +12,10 @@
 //!
 //! (9) is about one class; here each has half of delta, m is its number of rows, and k counts for both. At usual sizes the bound says nothing:
 //! A alone is mostly larger than any distance in the span. Cost: n k d.
+//!
+//! For vectors drawn at random: where a hyperplane through the origin of feature space separates all rows with margin g, of rows of length at most 1, a
+//! projection on `k >= 8 / f (1 / g^2 + ln(1 / delta))` rows drawn at random keeps, with probability 1 - delta, a margin of g / 2 for all but a fraction f of the rows
+//! [Diethe2015 (3.3.1)].
 use std::collections::HashSet;
 
 use crate::{
@@ -48,6 +52,17 @@ impl Bound {
             true => format!("says nothing: below {:.1} % {sure}, but guessing has {:.1} %", 100.0 * self.error, 100.0 * self.guessing),
         }
     }
+}
+
+/// How many rows, drawn at random as vectors, keep half of a hard margin for all but a fraction of the rows, with probability 1 - `delta`.
+/// `margin` is a fraction of the largest length of a row in feature space. [Diethe2015 (3.3.1)]
+pub fn random_vectors_for_margin(margin: f64, fraction: f64, delta: f64) -> Result<usize> {
+    for (name, value) in [("margin", margin), ("fraction", fraction), ("delta", delta)] {
+        if !(value > 0.0 && value <= 1.0) {
+            return Err(Error::parameter(name, value, "a number above 0 and at most 1"));
+        }
+    }
+    Ok((8.0 / fraction * (margin.powi(-2) - delta.ln())).ceil() as usize)
 }
 
 /// The bound for a two-class machine whose vectors are rows of the data it was trained on. `delta` is the probability that it fails to hold.
@@ -126,10 +141,12 @@ fn rows_of(points: &Points) -> Vec<Vec<u64>> {
 mod tests {
     use super::*;
     use crate::{
-        basis::{BasisBudget, FisherPursuit},
+        basis::{BasisBudget, FisherPursuit, Frame},
         data::{Scaling, twonorm, waveform3},
         kernel::Kernel,
         learn::{Fisher, HowToScale, Learner, OnBasis, Scaled, Shrink},
+        linalg::{Matrix, dot},
+        machine::{Coefficients, Expansion, inner_products},
         watch::Watch,
     };
 
@@ -159,6 +176,40 @@ mod tests {
         let limit = variance / (variance + mean * mean);
         let endless = wrong_side(&near, usize::MAX / 2, 5, 1.0, 0.05);
         assert!(endless >= limit && endless < 1.01 * limit + 1e-6, "{endless} {limit}");
+    }
+
+    #[test]
+    fn section_3_3_1_so_many_random_rows_keep_half_the_margin_of_all_but_a_fraction() {
+        assert_eq!(random_vectors_for_margin(0.5, 0.4, 0.1).unwrap(), (20.0 * (4.0 + 10f64.ln())).ceil() as usize);
+        // Two clusters, the direction between some of their rows, and the margin that it has on all of them.
+        let (kernel, mut draw) = (Kernel::gaussian(1.0), crate::draw::Draw::seeded(1));
+        let signs: Vec<f64> = (0..600).map(|i| if i % 2 == 0 { 1.0 } else { -1.0 }).collect();
+        let rows: Points = Matrix::from_fn(600, 2, |i, j| 0.25 * draw.normal() + if j == 0 { 1.5 * signs[i] } else { 0.0 }).into();
+        let direction = Expansion {
+            kernel: kernel.clone(),
+            vectors: rows.select(&(0..20).collect::<Vec<_>>()),
+            coefficients: Coefficients::Dense(Matrix::column(signs[..20].to_vec())),
+        };
+        let length = squared_norm(&direction).unwrap()[0].sqrt();
+        let values = inner_products(&direction, &rows).unwrap().col(0);
+        let margin = values.iter().zip(&signs).map(|(v, y)| v * y / length).fold(1.0, f64::min);
+        let (fraction, delta) = (0.6, 0.1);
+        let count = random_vectors_for_margin(margin, fraction, delta).unwrap();
+        assert!(margin > 0.2 && count < 500, "{margin} {count}");
+        for seed in 0..5 {
+            let mut order: Vec<usize> = (0..600).collect();
+            crate::draw::Draw::seeded(seed).shuffle(&mut order);
+            let frame = Frame::fixed(&kernel, &rows.select(&order[..count]), 1e-10).unwrap();
+            let mut projected = inner_products(&direction, frame.vectors()).unwrap().transposed();
+            frame.lower().solve_rows(projected.values_mut());
+            let size = dot(projected.row(0), projected.row(0)).sqrt();
+            let coordinates = frame.coordinates(&rows);
+            let small = (0..600).filter(|&i| signs[i] * dot(coordinates.row(i), projected.row(0)) < 0.5 * margin * size);
+            assert!(small.count() as f64 <= fraction * 600.0, "seed {seed}");
+        }
+        for bad in [0.0, 1.5, f64::NAN] {
+            assert!(random_vectors_for_margin(bad, 0.1, 0.1).is_err() && random_vectors_for_margin(0.1, bad, 0.1).is_err());
+        }
     }
 
     #[test]

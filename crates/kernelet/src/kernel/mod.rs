@@ -84,7 +84,7 @@ pub enum Kernel {
     Linear(Linear),
     /// tanh(gamma x.z + coef0)
     Sigmoid(Sigmoid),
-    /// (1 + gamma |x - z|^2)^(-1/2)
+    /// (1 + gamma |x - z|^2)^exponent, the exponent below 0 and usually -1/2
     InverseMultiquadric(InverseMultiquadric),
     /// Rows are kernel values already
     Precomputed(Precomputed),
@@ -106,16 +106,33 @@ impl Kernel {
             "polynomial" | "poly" => Kernel::Polynomial(Polynomial { gamma, degree, coef0 }),
             "linear" => Kernel::Linear(Linear {}),
             "sigmoid" => Kernel::Sigmoid(Sigmoid { gamma, coef0 }),
-            "inverse-multiquadric" => Kernel::InverseMultiquadric(InverseMultiquadric { gamma }),
+            "inverse-multiquadric" => Kernel::InverseMultiquadric(InverseMultiquadric { gamma, exponent: InverseMultiquadric::EXPONENT }),
             "precomputed" => Kernel::Precomputed(Precomputed {}),
             _ => return None,
         })
     }
 
-    /// One kernel of each kind that is a function of two vectors, for tests and benchmarks that go through all of them.
+    /// The same kernel with another exponent; unchanged where it has none.
+    pub fn with_exponent(mut self, exponent: f64) -> Self {
+        if let Kernel::InverseMultiquadric(k) = &mut self {
+            k.exponent = exponent;
+        }
+        self
+    }
+
+    /// True for an inverse multiquadric kernel whose exponent is not the usual one, which older files do not have.
+    pub(crate) fn has_other_exponent(&self) -> bool {
+        matches!(self, Kernel::InverseMultiquadric(k) if k.exponent != InverseMultiquadric::EXPONENT)
+    }
+
+    /// The names of the kernels that are functions of two vectors.
+    pub const NAMES: &'static [&'static str] =
+        &["gaussian", "exponential", "matern32", "matern52", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
+
+    /// Kernels of each kind that is a function of two vectors, for tests and benchmarks that go through all of them.
     pub fn examples() -> Vec<Kernel> {
-        let names = ["gaussian", "exponential", "matern32", "matern52", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
-        names.iter().filter_map(|name| Kernel::named(name, 0.5, 3, 1.0)).collect()
+        let other = Kernel::InverseMultiquadric(InverseMultiquadric { gamma: 0.5, exponent: -1.0 });
+        Kernel::NAMES.iter().filter_map(|name| Kernel::named(name, 0.5, 3, 1.0)).chain([other]).collect()
     }
 
     /// The kernel as a function of one scalar.
@@ -237,7 +254,7 @@ mod tests {
     #[test]
     fn names_round_trip_and_slices_agree_with_single_values() {
         for kernel in Kernel::examples() {
-            assert_eq!(Kernel::named(kernel.name(), 0.5, 3, 1.0), Some(kernel.clone()));
+            assert_eq!(Kernel::named(kernel.name(), 0.5, 3, 1.0), Some(kernel.clone().with_exponent(InverseMultiquadric::EXPONENT)));
             let json = serde_json::to_string(&kernel).unwrap();
             assert_eq!(serde_json::from_str::<Kernel>(&json).unwrap(), kernel, "{json}");
             let mut u: Vec<f64> = (0..37).map(|i| f64::from(i) * 0.3).collect();

@@ -6,7 +6,8 @@
 //! A primal-dual interior-point method with Mehrotra's corrector. With multipliers a (0 <= a_i <= c_i), slacks s of the margins and xi of
 //! the errors, one step solves, for `D = xi / (c - a) + s / a`, the (m + 1) x (m + 1) system of `[V 1]' D^-1 [V 1] + diag(I, 0)`. `c - a` is held as a
 //! variable of its own: computed as a difference it would lose its digits near the bound. The run ends by the duality gap of the best
-//! iterate, both sides of which are computed as defined, and not by residuals.
+//! iterate, both sides of which are computed as defined, and not by residuals. The dual is
+//! `max sum_i a_i - 1/2 sum_ij a_i a_j y_i y_j v_i.v_j` [Wu2006 (37)] with `sum_i a_i y_i = 0` [Wu2006 (38)] and `0 <= a_i <= c_i` [Wu2006 (39)].
 //!
 //! Cost: n m^2 / 2 multiply-adds an iteration, 10 to 30 iterations; memory n m.
 use crate::{
@@ -306,6 +307,20 @@ mod tests {
         let signs: Vec<f64> = (0..n).map(|_| if draw.chance(0.4) { 1.0 } else { -1.0 }).collect();
         let rows = Matrix::from_fn(n, m, |i, j| draw.normal() * overlap + if j == 0 { signs[i] } else { 0.0 });
         (rows, signs)
+    }
+
+    #[test]
+    fn eq_37_38_39_the_dual_value_is_that_written_out_and_the_multipliers_are_feasible() {
+        let (rows, signs) = cloud(60, 4, 1.0, 5);
+        let costs = [0.7; 60];
+        let found = solve(&MarginProblem { rows: &rows, signs: &signs, costs: &costs }, &MarginSettings::default(), None, &Watch::none());
+        let a = &found.multipliers;
+        let pair = |i: usize, j: usize| a[i] * a[j] * signs[i] * signs[j] * dot(rows.row(i), rows.row(j));
+        let quadratic: f64 = (0..60).flat_map(|i| (0..60).map(move |j| (i, j))).map(|(i, j)| pair(i, j)).sum();
+        let dual = a.iter().sum::<f64>() - 0.5 * quadratic;
+        assert!((dual - found.dual).abs() < 1e-10 * dual && (dual - found.primal).abs() < 1e-8 * dual, "{dual} {found:?}");
+        assert!(a.iter().zip(&signs).map(|(a, y)| a * y).sum::<f64>().abs() < 1e-10);
+        assert!(a.iter().all(|a| (0.0..=0.7).contains(a)) && a.iter().any(|a| *a > 0.69));
     }
 
     #[test]

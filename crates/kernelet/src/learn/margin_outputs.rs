@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rayon::prelude::*;
 
-use super::margin::{self, MarginProblem, MarginSettings, MarginSolution};
+use super::{
+    margin::{self, MarginProblem, MarginSettings, MarginSolution},
+    squared_margin,
+};
 use crate::{
     linalg::Matrix,
     machine::Decision,
@@ -54,8 +57,23 @@ fn has_both(signs: &[f64]) -> bool {
 
 /// Solves for all outputs. An output with rows on one side only says that side everywhere.
 pub(crate) fn solve_outputs(coordinates: &Matrix, sides: &Sides, settings: &MarginSettings, watch: &Watch) -> Vec<OutputMachine> {
-    let count = sides.decision.n_outputs().unwrap_or(0);
-    let (quiet, done) = (watch.silent(), AtomicU64::new(0));
+    let quiet = watch.silent();
+    solve_each(coordinates, sides, &|problem| margin::solve(problem, settings, None, &quiet), watch)
+}
+
+/// The same with squared slacks and penalised offsets.
+pub(crate) fn solve_squared(coordinates: &Matrix, sides: &Sides, watch: &Watch) -> Vec<OutputMachine> {
+    let quiet = watch.silent();
+    solve_each(coordinates, sides, &|problem| squared_margin::solve(problem, &quiet), watch)
+}
+
+fn solve_each(
+    coordinates: &Matrix,
+    sides: &Sides,
+    solver: &(dyn Fn(&MarginProblem) -> MarginSolution + Sync),
+    watch: &Watch,
+) -> Vec<OutputMachine> {
+    let (count, done) = (sides.decision.n_outputs().unwrap_or(0), AtomicU64::new(0));
     let solve = |output: usize| {
         let (rows, signs) = sides.of(output);
         let solution = match has_both(&signs) {
@@ -64,7 +82,7 @@ pub(crate) fn solve_outputs(coordinates: &Matrix, sides: &Sides, settings: &Marg
                 let costs: Vec<f64> = rows.iter().map(|&i| sides.costs[i]).collect();
                 let chosen = if rows.len() == coordinates.rows() { None } else { Some(coordinates.select(&rows)) };
                 let problem = MarginProblem { rows: chosen.as_ref().unwrap_or(coordinates), signs: &signs, costs: &costs };
-                margin::solve(&problem, settings, None, &quiet)
+                solver(&problem)
             }
         };
         watch.report("solving", done.fetch_add(1, Ordering::Relaxed) + 1, Some(count as u64), None);

@@ -24,6 +24,7 @@ mod rvm;
 mod scaled;
 mod scatter;
 pub mod smo;
+mod squared_margin;
 mod support;
 mod svc;
 mod svr;

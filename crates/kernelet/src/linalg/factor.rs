@@ -7,7 +7,8 @@ use faer::{
 use super::{Matrix, dot};
 
 /// The lower triangle L of `A = L L'`, packed row by row. The first m rows are the factor of the first m rows and columns of A, so a
-/// factor holds the factors of all smaller sizes.
+/// factor holds the factors of all smaller sizes. The paper grows the inverse [Weston2004 (8)] by blocks [Weston2004 (9)], whose off-diagonal ones
+/// are printed without their minus, or the inverse R of L by a row [Weston2004 (10)]; solving with L instead does not lose its digits.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Factor {
     rows: Vec<f64>,
@@ -162,6 +163,35 @@ mod tests {
             }
         }
         assert_eq!((factor.len(), factor.is_empty(), Factor::default().is_empty()), (12, false, true));
+    }
+
+    #[test]
+    fn eq_8_9_10_the_inverse_grows_by_the_blocks_and_its_factor_by_the_row_of_the_paper() {
+        let (m, a) = (7, spd(8));
+        let factor = grown(&a);
+        // Columns of R' = L^-T at a size, from the factor.
+        let inverse_factor = |size: usize| {
+            let mut r = Matrix::from_fn(size, size, |i, j| f64::from(i == j));
+            factor.solve_transposed(&mut r);
+            r.transposed()
+        };
+        let inverse = |size: usize| {
+            let r = inverse_factor(size);
+            Matrix::from_fn(size, size, |i, j| dot(&r.col(i), &r.col(j)))
+        };
+        let (small, large, r) = (inverse(m), inverse(m + 1), inverse_factor(m + 1));
+        let column: Vec<f64> = (0..m).map(|i| a.at(i, m)).collect();
+        let solved: Vec<f64> = small.iter().map(|row| dot(row, &column)).collect();
+        let lambda = 1.0 / (a.at(m, m) - dot(&column, &solved));
+        let close = |have: f64, want: f64| assert!((have - want).abs() < 1e-12, "{have} {want}");
+        for i in 0..m {
+            (0..m).for_each(|j| close(large.at(i, j), small.at(i, j) + lambda * solved[i] * solved[j]));
+            close(large.at(i, m), -lambda * solved[i]);
+            close(large.at(m, i), -lambda * solved[i]);
+            close(r.at(m, i), -lambda.sqrt() * solved[i]);
+        }
+        close(large.at(m, m), lambda);
+        close(r.at(m, m), lambda.sqrt());
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub fn to_text(machine: &Machine) -> Result<String> {
     };
     let document = Document {
         format: FORMAT.into(),
-        version: if machine.map().is_some() { VERSION } else { 1 },
+        version: if machine.map().is_some() || machine.expansion.kernel.has_other_exponent() { VERSION } else { 1 },
         program: concat!("kernelet ", env!("CARGO_PKG_VERSION")).into(),
         kernel: machine.expansion.kernel.clone(),
         dim: machine.expansion.vectors.dim(),
@@ -251,9 +251,12 @@ mod tests {
         let mut mapped = dense.clone();
         let map = Matrix::from_fn(3, 2, |k, j| (k as f64 + 0.1) / 3.0 - j as f64);
         (mapped.scale, mapped.names) = (Some(Scale { map: Some(map), ..Scale::new(None, vec![0.5; 2]) }), None);
-        for machine in [dense, sparse, plain, mapped] {
+        let mut other = dense.clone();
+        other.expansion.kernel =
+            crate::kernel::Kernel::InverseMultiquadric(crate::kernel::InverseMultiquadric { gamma: 0.3, exponent: -1.0 });
+        for machine in [dense, sparse, plain, mapped, other] {
             let text = to_text(&machine).unwrap();
-            let version = if machine.map().is_some() { 2 } else { 1 };
+            let version = if machine.map().is_some() || text.contains("\"exponent\"") { 2 } else { 1 };
             assert_eq!(
                 (text.contains("\"map\""), text.contains(&format!("\"version\": {version}"))),
                 (machine.map().is_some(), true),

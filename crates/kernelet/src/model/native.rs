@@ -89,10 +89,10 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
     Ok(machine)
 }
 
-/// The oldest version that can hold the machine: output codes came with version 2, linear maps with version 3.
+/// The oldest version that can hold the machine: output codes came with version 2, linear maps and exponents of the kernel with version 3.
 fn version_for(machine: &Machine) -> u32 {
     match machine.decision {
-        _ if machine.map().is_some() => 3,
+        _ if machine.map().is_some() || machine.expansion.kernel.has_other_exponent() => 3,
         Decision::Codes { .. } => 2,
         _ => 1,
     }
@@ -201,7 +201,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::{data::Label, linalg::Matrix};
+    use crate::{data::Label, kernel::InverseMultiquadric, linalg::Matrix};
 
     /// A machine that uses every part of the format: one-vs-one, sparse vectors, scaling, names, probabilities, metadata.
     fn full() -> Machine {
@@ -294,6 +294,17 @@ mod tests {
         for words in [json!([[1, 1], [1, 1], [-1, 1]]), json!([[1, 1], [1], [-1, 1]]), json!([[1, 1], [1, 0], [-1, 1]]), json!([])] {
             let broken = edited(&bytes, |_, description| description["decision"]["words"] = words.clone());
             assert!(from_bytes(&broken, "m").unwrap_err().to_string().contains("the code words do not fit their classes"));
+        }
+    }
+
+    #[test]
+    fn exponents_of_the_kernel_need_version_3_and_the_usual_one_is_not_written() {
+        for (exponent, version) in [(-0.5, 1), (-1.0, 3)] {
+            let mut machine = full();
+            machine.expansion.kernel = Kernel::InverseMultiquadric(InverseMultiquadric { gamma: 0.3, exponent });
+            let bytes = to_bytes(&machine).unwrap();
+            edited(&bytes, |_, d| assert_eq!((&d["version"], d["kernel"].get("exponent").is_some()), (&json!(version), version == 3)));
+            assert_eq!(from_bytes(&bytes, "m").unwrap(), machine);
         }
     }
 

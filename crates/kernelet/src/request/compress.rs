@@ -300,7 +300,8 @@ impl Compress {
         if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
             notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.n_vectors()));
         }
-        let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) || ["distil", "margin"].contains(&small.strategy.as_str());
+        let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::RsvmSquared))
+            || ["distil", "margin"].contains(&small.strategy.as_str());
         if self.c.is_none() && machine.metadata.c.is_none() && needs_cost {
             notes.push(format!("the model does not store C; it is taken as {}", cost_of(machine)));
         }

@@ -66,7 +66,7 @@ impl Compress {
     }
 
     fn refit_needs_rows(&self) -> bool {
-        matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::Outputs))
+        matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::RsvmSquared | Refit::Outputs))
     }
 
     /// Rejects settings that would be ignored.
@@ -83,8 +83,11 @@ impl Compress {
                 .collect();
             return Err(Error::request(format!("`{setting}` is not used by the `method` {}, only by {}", method.name(), users.join(", "))));
         }
-        if self.c.is_some() && method != CompressMethod::Auto && !matches!(self.refit, Some(Refit::Margin | Refit::Rsvm)) {
-            return Err(Error::request("`c` is used with `refit` margin or rsvm, or by the `method` auto"));
+        if self.c.is_some()
+            && method != CompressMethod::Auto
+            && !matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::RsvmSquared))
+        {
+            return Err(Error::request("`c` is used with `refit` margin, rsvm or rsvm-squared, or by the `method` auto"));
         }
         if self.metric.is_some() && method != CompressMethod::Auto && self.goals.max_loss.is_none() {
             return Err(Error::request("`metric` is used with `max-loss`, or by the `method` auto"));

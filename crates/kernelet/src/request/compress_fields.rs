@@ -35,9 +35,9 @@ pub(super) const FIELDS: &[Field] = &[
         "refit",
         "HOW",
         Refit::names,
-        "Coefficients of the vectors found: projection, outputs, margin, rsvm or none [default: those of the method].",
+        "Coefficients of the vectors found: projection, outputs, margin, rsvm, rsvm-squared or none [default: those of the method].",
     ),
-    Field::number("c", "C", "Cost C of --refit margin and rsvm, and of auto [default: that of the model, or its largest coefficient where it stores none]."),
+    Field::number("c", "C", "Cost C of --refit margin, rsvm and rsvm-squared, and of auto [default: that of the model, or its largest coefficient where it stores none]."),
     Field::name(
         "threshold",
         "HOW",

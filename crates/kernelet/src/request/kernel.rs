@@ -26,6 +26,9 @@ pub struct KernelChoice {
     /// Constant of the polynomial and sigmoid kernels; none for 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coef0: Option<f64>,
+    /// Exponent of the inverse multiquadric kernel; none for -1/2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exponent: Option<f64>,
 }
 
 /// The width of a kernel as it is asked for.
@@ -84,7 +87,11 @@ impl KernelChoice {
             Kernel::Sigmoid(sigmoid) => (None, Some(sigmoid.coef0)),
             _ => (None, None),
         };
-        KernelChoice { name: Some(kernel.name().into()), gamma: kernel.gamma().map(Gamma::Given), degree, coef0 }
+        let exponent = match kernel {
+            Kernel::InverseMultiquadric(multiquadric) => Some(multiquadric.exponent),
+            _ => None,
+        };
+        KernelChoice { name: Some(kernel.name().into()), gamma: kernel.gamma().map(Gamma::Given), degree, coef0, exponent }
     }
 
     /// The kernel, with width 1 where that depends on the rows. Parameters that are out of range are errors.
@@ -92,6 +99,7 @@ impl KernelChoice {
         let name = self.name.as_deref().unwrap_or("gaussian");
         let kernel = Kernel::named(name, self.fixed_gamma().unwrap_or(1.0), self.degree.unwrap_or(DEGREE), self.coef0.unwrap_or(0.0));
         let kernel = kernel.ok_or_else(|| Error::parameter("kernel", name, format!("one of {}", names().join(", "))))?;
+        let kernel = self.exponent.map_or(kernel.clone(), |exponent| kernel.with_exponent(exponent));
         kernel.check()?;
         Ok(kernel)
     }
@@ -103,6 +111,7 @@ impl KernelChoice {
         let unused = [
             ("gamma", self.gamma.is_some() && kernel.gamma().is_none()),
             ("degree", self.degree.is_some() && !polynomial),
+            ("exponent", self.exponent.is_some() && !matches!(kernel, Kernel::InverseMultiquadric(_))),
             ("coef0", self.coef0.is_some() && !polynomial && !matches!(kernel, Kernel::Sigmoid(_))),
         ];
         let unused = unused.into_iter().filter(|(_, unused)| *unused);
@@ -133,5 +142,21 @@ impl KernelChoice {
 
 /// The names of all kernels.
 pub(super) fn names() -> Vec<&'static str> {
-    Kernel::examples().into_iter().map(|kernel| kernel.name()).chain(["precomputed", "rbf", "poly"]).collect()
+    Kernel::NAMES.iter().copied().chain(["precomputed", "rbf", "poly"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exponent_is_part_of_the_inverse_multiquadric_kernel_alone() {
+        let asked =
+            |name: &str| KernelChoice { name: Some(name.into()), gamma: Some(0.5.into()), exponent: Some(-1.0), ..KernelChoice::default() };
+        let kernel = asked("inverse-multiquadric").kernel().unwrap();
+        assert_eq!((kernel.eval(&[1.0], &[3.0]), asked("inverse-multiquadric").notes()), (1.0 / 3.0, vec![]));
+        assert_eq!(KernelChoice::of(&kernel), asked("inverse-multiquadric"));
+        assert_eq!(asked("gaussian").notes(), ["`exponent` is not used by the gaussian kernel"]);
+        assert!(KernelChoice { exponent: Some(0.5), ..asked("inverse-multiquadric") }.kernel().is_err());
+    }
 }

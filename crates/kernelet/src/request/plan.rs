@@ -35,7 +35,8 @@ pub(super) enum Plan {
 }
 
 /// Settings of every request.
-const ALWAYS: &[&str] = &["learner", "kernel", "gamma", "degree", "coef0", "scale", "tune", "folds", "probability", "path", "seed"];
+const ALWAYS: &[&str] =
+    &["learner", "kernel", "gamma", "degree", "coef0", "exponent", "scale", "tune", "folds", "probability", "path", "seed"];
 /// Settings of the search for vectors with the machine.
 const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory"];
 /// Settings of a metric that is learned.
@@ -61,10 +62,11 @@ impl Plan {
             Plan::Basis(Method::FisherPursuit) => [own(&[]).as_slice(), PURSUIT, METRIC].concat(),
             Plan::Basis(method) => {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
+                let first: &[&str] = if method == Method::GreedyBasis { &["first"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
                 // The large-margin machine on a basis is solved exactly.
                 let own = if learner == LearnerName::Svc { own(&["tolerance", "cache"]) } else { own(&[]) };
-                [own.as_slice(), &["vectors", "method"], METRIC, error, shrink].concat()
+                [own.as_slice(), &["vectors", "method"], METRIC, error, first, shrink].concat()
             }
             Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
             Plan::Baseline(Baseline::RvmMargin) => {
@@ -250,7 +252,7 @@ impl Train {
             Method::KMeans => Box::new(KMeans { seed, ..KMeans::default() }),
             Method::Random => Box::new(RandomBasis { seed }),
             Method::FisherPursuit => Box::new(self.pursuit()),
-            _ => Box::new(GreedyBasis { seed }),
+            _ => Box::new(GreedyBasis { seed, first: self.vectors.first.unwrap_or_default() }),
         };
         let most = count.unwrap_or(if method == Method::FisherPursuit { USUAL_MOST } else { usize::MAX });
         (basis, BasisBudget { max_vectors: most, max_error: max_error.unwrap_or(0.0) })
@@ -356,6 +358,7 @@ fn users_of(setting: &str) -> String {
     }
     match setting {
         "max-error" => users.push("`method` greedy-basis, rpcholesky".into()),
+        "first" => users.push("`method` greedy-basis".into()),
         "shrink" => users.push("svc on a basis".into()),
         _ if PURSUIT[2..].contains(&setting) => users.push("`method` fisher-pursuit".into()),
         _ => {}

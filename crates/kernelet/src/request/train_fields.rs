@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Named,
-    basis::{Deflation, FisherCriterion, Numerator},
+    basis::{Deflation, First, FisherCriterion, Numerator},
     data::Scaling,
     learn::{
         Multiclass, Penalty, Shape, Shrink, Threshold,
@@ -49,6 +49,7 @@ pub(super) const FIELDS: &[Field] = &[
     .in_group(KERNEL),
     Field::count("degree", "D", "Degree of the polynomial kernel [default: 3].").in_group(KERNEL),
     Field::number("coef0", "R", "Constant of the polynomial and sigmoid kernels [default: 0].").in_group(KERNEL),
+    Field::number("exponent", "E", "Exponent of the inverse multiquadric kernel, (1 + gamma |x - z|^2)^E; below 0 [default: -0.5].").in_group(KERNEL),
     Field::name("scale", "HOW", Scaling::names, "Scale the features; the scaling becomes part of the model [default: none; standard where a metric is learned].").in_group("Scaling"),
     Field::number("c", "C", "Cost of an error (svc, svr, nu-svr, logistic; fisher with --bias svm or --coefficients margin) [default: 1].").in_group(ESTIMATOR),
     Field::number(
@@ -109,13 +110,20 @@ pub(super) const FIELDS: &[Field] = &[
         Method::names,
         "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, fisher, logistic, one-class, pca for the estimators of these \
          names. On a basis chosen before: greedy-basis, rpcholesky, kmeans or random; fisher-pursuit, by the classes, for fisher. As the machines that papers compare with, \
-         for svc: rs, mrs (new vectors near the full machine), rsvm, mrsvm (random rows), rvm-margin (relevance vectors).",
+         for svc: rs, mrs (new vectors near the full machine), rsvm, rsvm-squared, mrsvm (random rows), rvm-margin (relevance vectors).",
     )
     .in_group(VECTORS),
     Field::number(
         "max-error",
         "E",
         "Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, rpcholesky).",
+    )
+    .in_group(VECTORS),
+    Field::name(
+        "first",
+        "WHICH",
+        First::names,
+        "The vector that the greedy choice begins with: best, the longest in feature space, or random; kernels of the distance draw it anyway (greedy-basis) [default: best].",
     )
     .in_group(VECTORS),
     Field::name(

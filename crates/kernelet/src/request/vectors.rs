@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::learner::LearnerName;
 use crate::{
     Named,
-    basis::{Deflation, FisherCriterion, Numerator},
+    basis::{Deflation, First, FisherCriterion, Numerator},
     compress::Baseline,
     learn::{
         Shrink,
@@ -54,6 +54,7 @@ impl Named for Method {
         ("rs", Method::Baseline(Baseline::Rs)),
         ("mrs", Method::Baseline(Baseline::Mrs)),
         ("rsvm", Method::Baseline(Baseline::Rsvm)),
+        ("rsvm-squared", Method::Baseline(Baseline::RsvmSquared)),
         ("mrsvm", Method::Baseline(Baseline::Mrsvm)),
         ("rvm-margin", Method::Baseline(Baseline::RvmMargin)),
     ];
@@ -80,6 +81,9 @@ pub struct Vectors {
     /// Stop once no row is farther than this from the span of the vectors, in squared distance in feature space.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_error: Option<f64>,
+    /// The vector that the greedy choice begins with.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub first: Option<First>,
     /// What is done where fewer rows support the machine than the basis has vectors.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub shrink: Option<Shrink>,

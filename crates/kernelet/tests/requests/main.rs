@@ -55,7 +55,7 @@ fn object(value: Value) -> Map<String, Value> {
 /// Values to try for a setting of `train`, none of which is a default.
 fn tried(field: &Field) -> Vec<Value> {
     match field.name {
-        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" | "path" => vec![],
+        "learner" | "kernel" | "method" | "parts" | "degree" | "coef0" | "exponent" | "path" => vec![],
         "checkpoint" => vec![],
         "gamma" => vec![json!(0.7)],
         "scale" => vec![json!("standard")],
@@ -73,6 +73,7 @@ fn tried(field: &Field) -> Vec<Value> {
         "penalty" => vec![json!("coefficients")],
         "bias" => vec![json!("midpoint")],
         "probability" => vec![json!("sigmoid")],
+        "first" => vec![json!("random")],
         "shrink" => vec![json!("sv")],
         "loss" => vec![json!("hinge")],
         "coefficients" => vec![json!("margin")],
@@ -116,7 +117,7 @@ fn forms() -> Vec<(String, Map<String, Value>)> {
     for method in ["greedy-basis", "kmeans", "random"] {
         forms.push((format!("svc, {method}"), object(json!({ "method": method, "vectors": 12 }))));
     }
-    for method in ["rs", "mrs", "rsvm", "mrsvm"] {
+    for method in ["rs", "mrs", "rsvm", "rsvm-squared", "mrsvm"] {
         forms.push((method.into(), object(json!({ "method": method, "vectors": 6 }))));
     }
     forms.push(("rvm-margin".into(), object(json!({ "method": "rvm-margin" }))));
@@ -147,6 +148,9 @@ fn with(mut base: Map<String, Value>, name: &str, value: &Value) -> Map<String, 
         base.insert("init".into(), "random".into());
         base.insert("iterations".into(), 5.into());
         base.insert("seed".into(), 3.into());
+    }
+    if name == "first" {
+        base.insert("kernel".into(), "polynomial".into());
     }
     if name == "c" && learner == "fisher" {
         base.insert("bias".into(), "svm".into());
@@ -217,7 +221,7 @@ fn tried_in_compress(field: &Field) -> Vec<Value> {
         "method" => vec![],
         "effort" => vec![json!("quick")],
         "layout" => vec![json!("libsvm")],
-        "refit" => vec![json!("outputs"), json!("margin"), json!("rsvm"), json!("projection")],
+        "refit" => vec![json!("outputs"), json!("margin"), json!("rsvm"), json!("rsvm-squared"), json!("projection")],
         "c" => vec![json!(0.3)],
         "threshold" => vec![json!("train-error")],
         "vectors" => vec![json!(5)],

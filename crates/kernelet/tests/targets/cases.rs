@@ -111,7 +111,10 @@ pub fn all() -> Vec<Case> {
     let mut cases = vec![];
     let mut add = |name: &str, machine: Machine| cases.push(Case { name: name.into(), machine });
     for kernel in Kernel::examples().into_iter().chain(Kernel::named("precomputed", 1.0, 1, 0.0)) {
-        let name = kernel.name();
+        let name = match &kernel {
+            Kernel::InverseMultiquadric(k) if k.exponent != -0.5 => format!("{}{}", kernel.name(), k.exponent),
+            _ => kernel.name().to_string(),
+        };
         add(&format!("values-{name}"), machine(kernel.clone(), 2, Decision::Values));
         let mut scaled = machine(kernel, 1, sign());
         scaled.scale = Some(Scale::new(Some(vec![1.0, -2.0, 0.5, 10.0, 0.0]), vec![0.5, 2.0, 1.0, 0.1, 0.0]));

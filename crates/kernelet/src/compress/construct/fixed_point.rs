@@ -2,7 +2,9 @@
 //!
 //! For what is left of the target, `p = A'k(X, z)` and weights `w_i = k'_i (A p)_i`, one step is `z+ = sum_i w_i x_i / sum_i w_i`
 //! [Schoelkopf1998 (12)], for every smooth function of the distance [Schoelkopf1998 (10)] and for several outputs at once
-//! [Schoelkopf1998 (19)], which is printed without the coefficient that makes it so. Taken as it stands the step often leads down or away. But with
+//! [Schoelkopf1998 (19)], which is printed without the coefficient that makes it so. For one output and the Gaussian it lies on the line through the
+//! weighted means of the vectors with positive and with negative coefficients [Schoelkopf1998 (14)], with the weights `p_pos / (p_pos - p_neg)` and
+//! `p_neg / (p_neg - p_pos)` [Schoelkopf1998 (13)], beyond the positive mean where p_pos is larger. Taken as it stands the step often leads down or away. But with
 //! `D = sum_i w_i`
 //!
 //! `grad |p|^2 = -4 D (z+ - z)`, which for the Gaussian is `4 gamma |p|^2 (z+ - z)`,

@@ -101,6 +101,26 @@ fn eq_19_one_step_for_several_outputs_is_the_weighted_mean_written_out() {
 }
 
 #[test]
+fn eq_13_14_the_step_is_that_of_the_means_of_positive_and_negative_coefficients() {
+    let machine = toy::machine(Kernel::gaussian(0.5), 25, 1);
+    let target = Target::of(&Task::of(&machine), "test").unwrap();
+    let z = [0.4, -0.3, 0.8];
+    let look = Residual::new(&target).look(&Matrix::new(z.to_vec(), 1, 3).unwrap(), &mut Eyes::default());
+    let (x, a) = (target.field.points(), &target.coefficients);
+    let part = |sign: f64, of: &dyn Fn(usize) -> f64| -> f64 {
+        (0..25).filter(|&i| sign * a.at(i, 0) > 0.0).map(|i| a.at(i, 0).abs() * target.kernel.eval(x.row(i), &z) * of(i)).sum()
+    };
+    let (positive, negative) = (part(1.0, &|_| 1.0), part(-1.0, &|_| 1.0));
+    assert!(positive > 0.0 && negative > 0.0);
+    for j in 0..3 {
+        let mean = |sign: f64, total: f64| part(sign, &|i| x.at(i, j)) / total;
+        let want = positive / (positive - negative) * mean(1.0, positive) + negative / (negative - positive) * mean(-1.0, negative);
+        let have = look.sums.points.at(0, j) / look.sums.totals[0];
+        assert!((have - want).abs() < 1e-9 * (1.0 + want.abs()), "{j}: {have} {want}");
+    }
+}
+
+#[test]
 fn eq_18_the_gain_of_a_vector_is_what_it_takes_off_the_projection_distances_of_all_outputs() {
     let machine = toy::machine(Kernel::gaussian(0.5), 25, 3);
     let target = Target::of(&Task::of(&machine), "test").unwrap();

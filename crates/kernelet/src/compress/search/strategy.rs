@@ -83,7 +83,7 @@ impl Finish {
 
     /// The same without moving the vectors again, for more rows; none where rows do not matter.
     fn on_more_rows(&self) -> Option<Finish> {
-        let by_rows = matches!(self.refit, Refit::Outputs | Refit::Margin | Refit::Rsvm);
+        let by_rows = matches!(self.refit, Refit::Outputs | Refit::Margin | Refit::Rsvm | Refit::RsvmSquared);
         let refit = if by_rows { self.refit } else { Refit::None };
         (by_rows || self.least_error).then(|| Finish { refinement: None, refit, owned: self.owned && by_rows, ..self.clone() })
     }

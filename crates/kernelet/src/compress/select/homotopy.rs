@@ -101,6 +101,31 @@ impl<'a> Walk<'a> {
         self
     }
 
+    /// The same walk among some of the candidates, which include the support; `gram` and `values` are theirs.
+    pub fn among<'b>(self, some: &[usize], gram: &'b Matrix, values: &'b [f64]) -> Walk<'b> {
+        let mut place = vec![0; self.values.len()];
+        some.iter().enumerate().for_each(|(a, &i)| place[i] = a);
+        let of = |all: &[f64]| some.iter().map(|&i| all[i]).collect::<Vec<f64>>();
+        let penalties = Penalties { fixed: of(&self.penalties.fixed), moving: of(&self.penalties.moving) };
+        let active = self.active.iter().map(|&i| place[i]).collect();
+        let mut walk = Walk {
+            gram,
+            values,
+            penalties,
+            from: of(&self.from),
+            active,
+            signs: self.signs,
+            factor: self.factor,
+            tau: self.tau,
+            level: self.level,
+            slope: self.slope,
+            next: None,
+            newest: self.newest.map(|i| place[i]),
+        };
+        walk.refresh();
+        walk
+    }
+
     /// Number of candidates.
     pub fn candidates(&self) -> usize {
         self.values.len()

@@ -8,14 +8,15 @@
 //! Vectors also leave the support while lambda falls, so that a size is met many times, and the first time is seldom the best. For m vectors
 //! the walk goes on until it has more than 2 m + 8, a bound that depends on m alone: a machine of m vectors is the same whatever the largest size
 //! asked for. The whole walk would find nothing better: on 21 machines (12 with random coefficients, 9 trained on generated data) and with both weights, the
-//! best support of every size came before the walk had more than 1.6 m + 8 vectors. With several outputs penalties are tried on a grid, and only the
-//! largest size is searched for between them; smaller sizes are those that the grid meets.
+//! best support of every size came before the walk had more than 1.6 m + 8 vectors. With several outputs penalties are tried on a grid, and between
+//! two of them where a size or supports are passed by ([`Scan`](super::scan::Scan)); the search ends at the same bound.
 //!
 //! Cost for n candidates, m vectors: n^2 d for their kernel matrix, then 2 m to 8 m changes of at most 6 n m + 16 m^2; for q outputs about 50 q m^3
-//! for each of some tens of penalties; memory n^2.
+//! for each of about two penalties for each size; memory n^2.
 use super::{
     homotopy::{Penalties, Walk},
     rows,
+    scan::closing,
     supports::{Support, Supports},
     whole::Whole,
 };
@@ -92,15 +93,10 @@ impl L1 {
         let weights = self.weights.of(&whole)?;
         let (supports, status) = match whole.values.rows() {
             1 => walk(&whole, &weights, budget, watch),
-            _ => rows::scan(&whole, &weights, 1, budget, watch),
+            _ => rows::scan(&whole, &weights, budget, watch),
         };
         Ok(supports.into_path(task, whole.start, status))
     }
-}
-
-/// The support size at which the search for the best support of `size` vectors ends, whatever the budget.
-fn closing(size: usize) -> usize {
-    2 * size + 8
 }
 
 /// The supports of one output. Each size has the best of those met before the walk has first more than `closing(size)` vectors.

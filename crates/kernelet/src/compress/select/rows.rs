@@ -27,10 +27,10 @@ const SLACK: f64 = 1e-7;
 
 /// A solution: candidates in use, their coefficients (one row for each output), and the bounds' left-hand sides `sum_k |r_ik|` of all.
 #[derive(Clone)]
-pub(super) struct Solution {
-    pub used: Vec<usize>,
-    pub coefficients: Matrix,
-    pub unexplained: Vec<f64>,
+struct Solution {
+    used: Vec<usize>,
+    coefficients: Matrix,
+    unexplained: Vec<f64>,
 }
 
 impl Solution {
@@ -40,20 +40,16 @@ impl Solution {
     }
 }
 
-/// The supports at falling penalties; with more than one pass, weights are turned to `1 / sum_k |b_ik|` after each.
-/// [Weston2004 (Algorithm 3.5)]
-pub(super) fn scan(whole: &Whole, weights: &[f64], passes: usize, budget: &Budget, watch: &Watch) -> (Supports, Status) {
+/// The best supports of all sizes at falling penalties.
+pub(super) fn scan(whole: &Whole, weights: &[f64], budget: &Budget, watch: &Watch) -> (Supports, Status) {
     let nothing = Solution::nothing(whole);
     let first = nothing.unexplained.iter().zip(weights).map(|(sum, weight)| sum / weight).fold(0.0, f64::max);
-    let mut last = (first, nothing);
-    let mut at = |penalty: f64| {
-        let solution = solve_shared(whole, &scaled(weights, penalty), &last.1, &expected(&last.1, weights, penalty));
-        if penalty < last.0 {
-            last = (penalty, solution.clone());
-        }
-        project(whole, &reweighted(whole, solution, penalty, passes).used)
+    let at = |above: &Solution, penalty: f64| {
+        let solution = solve_shared(whole, &scaled(weights, penalty), above, &expected(above, weights, penalty));
+        let support = Support::projection(whole, &solution.used);
+        (solution, support)
     };
-    Scan { first, start: whole.start, candidates: whole.gram.rows(), budget }.run(&mut at, watch)
+    Scan { first, start: whole.start, candidates: whole.gram.rows(), budget }.run(nothing, &at, watch)
 }
 
 fn scaled(weights: &[f64], penalty: f64) -> Vec<f64> {
@@ -88,7 +84,7 @@ fn sums(rows: &Matrix) -> Vec<f64> {
 
 /// The minimum over all candidates whose penalty is finite, begun at a solution and on those expected to be used, of which the first are
 /// those of that solution.
-pub(super) fn solve_shared(whole: &Whole, penalties: &[f64], start: &Solution, expected: &[usize]) -> Solution {
+fn solve_shared(whole: &Whole, penalties: &[f64], start: &Solution, expected: &[usize]) -> Solution {
     let (mut tried, mut b) = (expected.to_vec(), start.coefficients.clone());
     loop {
         let all: Vec<f64> = tried.iter().map(|&i| penalties[i]).collect();
@@ -126,45 +122,6 @@ fn used(b: &Matrix, tried: &[usize], unexplained: Vec<f64>) -> Solution {
     let places: Vec<usize> = (0..tried.len()).filter(|&a| sizes[a] > ZERO * largest).collect();
     let coefficients = Matrix::from_fn(b.rows(), places.len(), |k, a| b.at(k, places[a]));
     Solution { used: places.into_iter().map(|a| tried[a]).collect(), coefficients, unexplained }
-}
-
-/// Passes of l0 at one penalty.
-fn reweighted(whole: &Whole, mut solution: Solution, penalty: f64, passes: usize) -> Solution {
-    for _ in 1..passes {
-        let mut penalties = vec![f64::INFINITY; whole.gram.rows()];
-        let scales = sums(&solution.coefficients);
-        solution.used.iter().zip(&scales).for_each(|(&i, scale)| penalties[i] = penalty / scale);
-        let next = solve_shared(whole, &penalties, &solution, &solution.used);
-        let settled = next.used.len() == solution.used.len();
-        solution = next;
-        if settled {
-            break;
-        }
-    }
-    solution
-}
-
-/// The projection on candidates, less those that lie in the span of the others.
-fn project(whole: &Whole, used: &[usize]) -> Support {
-    let mut factor = crate::linalg::Factor::default();
-    let mut chosen: Vec<usize> = vec![];
-    for &i in used {
-        let square = whole.gram.at(i, i);
-        let (mut row, gap) = factor.row_for(chosen.iter().map(|&j| whole.gram.at(i, j)).collect(), square);
-        if gap > crate::basis::DEPENDENT * square {
-            row.push(gap.sqrt());
-            factor.push(&row);
-            chosen.push(i);
-        }
-    }
-    let (mut coefficients, mut residual) = (Matrix::zeros(chosen.len(), whole.values.rows()), whole.start);
-    for (k, values) in whole.values.iter().enumerate() {
-        let (mut beta, rest) = factor.row_for(chosen.iter().map(|&i| values[i]).collect(), residual);
-        residual = rest.max(0.0);
-        factor.solve_column_transposed(&mut beta);
-        beta.iter().enumerate().for_each(|(j, b)| coefficients.row_mut(j)[k] = *b);
-    }
-    Support { chosen, coefficients, residual }
 }
 
 #[cfg(test)]
@@ -291,6 +248,16 @@ mod tests {
             let (slow, have) = (objective(&whole, &slow, penalty), objective(&whole, &have, penalty));
             assert!((slow - have).abs() < 1e-9 * slow.abs(), "{part}: {slow} {have}");
         }
+    }
+
+    #[test]
+    fn no_penalty_of_a_fine_grid_leaves_a_better_support() {
+        let (machine, whole) = whole(50, 3);
+        let path = L1::default().sparsify(&Task::of(&machine), &Budget::vectors(15), &Watch::none()).unwrap();
+        let first = sums(&whole.values).iter().copied().fold(0.0, f64::max);
+        let at = |penalty: f64| Support::projection(&whole, &solve_shared(&whole, &[penalty; 50], &Solution::nothing(&whole), &[]).used);
+        let fine = (1..400).map(|j| at(first * 0.98_f64.powi(j))).collect::<Vec<_>>();
+        super::super::supports::assert_none_is_better(&fine, &path, 15, 1e-9);
     }
 
     #[test]

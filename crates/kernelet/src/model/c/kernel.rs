@@ -1,9 +1,13 @@
 //! The kernel in C, and the functions of mathematics that it and the probabilities need.
-use super::numbers::number;
+use super::{numbers::number, unsupported};
 use crate::{
-    kernel::{Argument, Kernel},
+    Result,
+    kernel::{Argument, InverseMultiquadric, Kernel},
     model::Precision,
 };
+
+/// Twice the size of the largest exponent that is written as a loop.
+const MOST_HALVES: u32 = 100;
 
 /// `@kernel(x, z)` of rows of `width` numbers.
 pub(super) fn kernel(kernel: &Kernel, precision: Precision, width: &str) -> String {
@@ -28,7 +32,14 @@ fn value(kernel: &Kernel, precision: Precision) -> String {
         Kernel::Exponential(k) => distance(k.gamma, "@exp(-r)"),
         Kernel::Matern32(k) => distance(k.gamma, "(1 + r) * @exp(-r)"),
         Kernel::Matern52(k) => distance(k.gamma, "(1 + r + r * r / 3) * @exp(-r)"),
-        Kernel::InverseMultiquadric(k) => format!("    return 1 / @sqrt(1 + {} * u);\n", c(k.gamma)),
+        Kernel::InverseMultiquadric(k) if !kernel.has_other_exponent() => format!("    return 1 / @sqrt(1 + {} * u);\n", c(k.gamma)),
+        Kernel::InverseMultiquadric(k) => format!(
+            "    const @real base = 1 + {} * u;\n    @real power = {};\n    for (int i = 0; i < {}; i++) {{\n        power *= base;\n    }}\n    \
+             return 1 / power;\n",
+            c(k.gamma),
+            if halves(k) % 2 == 1 { "@sqrt(base)" } else { "1" },
+            halves(k) / 2
+        ),
         Kernel::Polynomial(k) => format!(
             "    const @real base = {} * u + {};\n    @real power = base;\n    for (int i = 1; i < {}; i++) {{\n        power *= base;\n    }}\n    \
              return power;\n",
@@ -46,6 +57,22 @@ fn value(kernel: &Kernel, precision: Precision) -> String {
     }
 }
 
+/// Twice the size of the exponent.
+fn halves(kernel: &InverseMultiquadric) -> u32 {
+    (-2.0 * kernel.exponent) as u32
+}
+
+/// An error for a kernel that needs powers which the code has not: it multiplies, and takes square roots.
+pub(super) fn check(kernel: &Kernel) -> Result<()> {
+    match kernel {
+        Kernel::InverseMultiquadric(k) if f64::from(halves(k)) != -2.0 * k.exponent || halves(k) > MOST_HALVES => Err(unsupported(
+            format!("the inverse-multiquadric kernel with the exponent {}", k.exponent),
+            "exponents are multiples of a half, down to -50; or save ONNX, which has powers",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// Whether the kernel asks for exp.
 pub(super) fn needs_exp(kernel: &Kernel) -> bool {
     !matches!(kernel, Kernel::Linear(_) | Kernel::Precomputed(_) | Kernel::Polynomial(_) | Kernel::InverseMultiquadric(_))
@@ -53,7 +80,10 @@ pub(super) fn needs_exp(kernel: &Kernel) -> bool {
 
 /// Whether the kernel asks for a square root.
 pub(super) fn needs_sqrt(kernel: &Kernel) -> bool {
-    matches!(kernel, Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_) | Kernel::InverseMultiquadric(_))
+    match kernel {
+        Kernel::InverseMultiquadric(k) => halves(k) % 2 == 1,
+        _ => matches!(kernel, Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_)),
+    }
 }
 
 /// `@exp(x)` for x up to 0: libm's, or by k = round(x / ln 2), the Taylor polynomial of exp(x - k ln 2), and 2^k by squaring.
@@ -98,4 +128,21 @@ pub(super) fn sqrt(precision: Precision) -> String {
         c(0.5),
         c(0.5),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exponents_that_are_no_multiples_of_a_half_are_rejected() {
+        let with = |exponent: f64| Kernel::InverseMultiquadric(InverseMultiquadric { gamma: 1.0, exponent });
+        for (exponent, root) in [(-0.5, true), (-1.0, false), (-1.5, true), (-50.0, false)] {
+            assert!(check(&with(exponent)).is_ok() && needs_sqrt(&with(exponent)) == root, "{exponent}");
+        }
+        for exponent in [-0.3, -1.0 - 1e-12, -50.5, -1e300] {
+            let error = check(&with(exponent)).unwrap_err().to_string();
+            assert!(error.contains("multiples of a half"), "{error}");
+        }
+    }
 }

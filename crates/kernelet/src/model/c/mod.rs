@@ -135,6 +135,7 @@ struct Parts<'a> {
 
 impl<'a> Parts<'a> {
     fn of(machine: &'a Machine, precision: Precision) -> Result<Self> {
+        kernel::check(&machine.expansion.kernel)?;
         let uncertainty = Uncertainty::of(machine);
         let weights = if matches!(uncertainty, Uncertainty::Deviations(_)) { None } else { weights(&machine.expansion) };
         let vectors = if weights.is_some() { Matrix::zeros(0, machine.dim()) } else { machine.expansion.vectors.to_dense() };

@@ -121,6 +121,10 @@ fn profile(graph: &mut Graph, u: &str, kernel: &Kernel) -> String {
         Kernel::InverseMultiquadric(k) => {
             let scaled = times(graph, u, k.gamma);
             let one = plus(graph, &scaled, 1.0);
+            if kernel.has_other_exponent() {
+                let exponent = graph.number(k.exponent);
+                return graph.op("Pow", &[&one, &exponent], vec![]);
+            }
             let root = graph.op("Sqrt", &[&one], vec![]);
             graph.op("Reciprocal", &[&root], vec![])
         }
