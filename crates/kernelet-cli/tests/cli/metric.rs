@@ -7,8 +7,8 @@ use crate::program::{Folder, run, two_classes};
 fn table(rows: usize) -> String {
     let mut text = String::from("left,noise,right,hum,class\n");
     for i in 0..rows {
-        let t = i as f64;
-        let (a, b, c, d) = ((1.7 * t).sin() * 2.0, (3.1 * t).cos() * 50.0, (0.9 * t + 1.0).sin() * 2.0, (2.3 * t).sin());
+        let spread = |a: usize, b: usize| ((i * a + b) % 1009) as f64 / 1009.0 * 2.0 - 1.0;
+        let (a, b, c, d) = (2.0 * spread(619, 7), 50.0 * spread(787, 31), 2.0 * spread(877, 101), spread(523, 3));
         let class = if a * a + c * c < 2.5 { "in" } else { "out" };
         writeln!(text, "{a:.4},{b:.4},{c:.4},{d:.4},{class}").unwrap();
     }
@@ -18,7 +18,7 @@ fn table(rows: usize) -> String {
 #[test]
 fn learned_scales_are_reported_kept_and_ranked_by_name() {
     let folder = Folder::new();
-    let (data, model) = (folder.file("a.csv", table(200)), folder.path("m"));
+    let (data, model) = (folder.file("a.csv", table(300)), folder.path("m"));
     let trained = run(&["train", &data, "-o", &model, "--vectors", "10", "--c", "10", "--ard", "--json"]);
     let json = trained.json();
     let scales: Vec<f64> = json["feature_scales"].as_array().unwrap().iter().map(|scale| scale.as_f64().unwrap()).collect();
@@ -37,7 +37,7 @@ fn learned_scales_are_reported_kept_and_ranked_by_name() {
 #[test]
 fn a_full_machine_takes_the_scales_of_a_small_one() {
     let folder = Folder::new();
-    let (data, small, full) = (folder.file("a.csv", table(200)), folder.path("small"), folder.path("full"));
+    let (data, small, full) = (folder.file("a.csv", table(300)), folder.path("small"), folder.path("full"));
     run(&["train", &data, "-o", &small, "--vectors", "10", "--c", "10", "--ard"]).succeeded();
     let with = run(&["train", &data, "-o", &full, "--c", "10", "--scales-from", &small, "--json"]).json();
     let without = run(&["train", &data, "-o", &full, "--c", "10", "--scale", "standard", "--json"]).json();
@@ -53,7 +53,7 @@ fn a_full_machine_takes_the_scales_of_a_small_one() {
 #[test]
 fn exports_can_leave_features_out() {
     let folder = Folder::new();
-    let (data, model, json) = (folder.file("a.csv", table(200)), folder.path("m"), folder.path("m.json"));
+    let (data, model, json) = (folder.file("a.csv", table(300)), folder.path("m"), folder.path("m.json"));
     run(&["train", &data, "-o", &model, "--vectors", "10", "--c", "10", "--ard"]).succeeded();
     let exported = run(&["export", &model, "-o", &json, "--to", "json", "--drop-features", "0.3"]);
     assert!(exported.err.contains("2 of 4 features stay: left, right"), "{}", exported.err);
@@ -67,7 +67,7 @@ fn exports_can_leave_features_out() {
 #[test]
 fn maps_and_widths_are_learned_and_contradictions_rejected() {
     let folder = Folder::new();
-    let (data, model) = (folder.file("a.csv", table(150)), folder.path("m"));
+    let (data, model) = (folder.file("a.csv", table(300)), folder.path("m"));
     let train = |flags: &[&str]| run(&[&["train", &data, "-o", &model, "--vectors", "6", "--c", "10"][..], flags].concat());
     train(&["--projection", "2", "--metric-penalty", "0.01"]).succeeded();
     assert_eq!(run(&["inspect", &model, "--json"]).json()["projection"]["rows"], 2);
