@@ -57,7 +57,7 @@ def test_pickles_keep_the_figures_and_the_machine_alone():
     model = SparseSVC(8, options={"growth": "one-by-one"}, random_state=0).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.path_["objective"], model.path_["objective"])
-    with pytest.raises(ValueError, match="not in pickles"):
+    with pytest.raises(ValueError, match="not stored in pickles"):
         again.at(4)
 
 
