@@ -70,6 +70,13 @@ impl Dataset {
         }
     }
 
+    /// All other rows, in their order.
+    pub fn without(&self, indices: &[usize]) -> Dataset {
+        let mut kept = vec![true; self.len()];
+        indices.iter().for_each(|&i| kept[i] = false);
+        self.select(&(0..self.len()).filter(|&i| kept[i]).collect::<Vec<_>>())
+    }
+
     /// Checks what everything that reads rows with their targets relies on: one target and one weight for each row, and every class among the labels.
     pub fn check_lengths(&self) -> Result<()> {
         let targets = match &self.target {

@@ -24,11 +24,8 @@ pub fn cross_validate(
 }
 
 fn fold_loss(fit: impl Fn(&Dataset, &Watch) -> Result<Machine>, data: &Dataset, held: &[usize], watch: &Watch) -> Result<f64> {
-    let mut out = vec![false; data.len()];
-    held.iter().for_each(|&i| out[i] = true);
-    let rest: Vec<usize> = (0..data.len()).filter(|&i| !out[i]).collect();
     let quiet = watch.silent();
-    let machine = fit(&data.select(&rest), &quiet)?;
+    let machine = fit(&data.without(held), &quiet)?;
     watch.evaluated(quiet.evaluations());
     if watch.cancelled() {
         return Err(Error::Cancelled);

@@ -20,8 +20,6 @@ fn usual() -> f64 {
     InverseMultiquadric::EXPONENT
 }
 
-// The signature that serde asks for.
-#[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_usual(exponent: &f64) -> bool {
     *exponent == usual()
 }

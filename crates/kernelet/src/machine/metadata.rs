@@ -139,10 +139,10 @@ pub struct MetricMetadata {
     /// The weight of the penalty.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub penalty: Option<f64>,
-    /// What validation rows say of one width.
+    /// The validation loss of one width.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub one_width: Option<MetricLoss>,
-    /// What they say of all penalties that were tried.
+    /// The validation losses of all penalties that were tried.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<MetricLoss>,
     /// The factor of each feature after the scaling of the request; of a map the length of its column.
@@ -150,7 +150,7 @@ pub struct MetricMetadata {
     pub feature_scales: Vec<f64>,
 }
 
-/// What validation rows say of a metric.
+/// The validation loss of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Default, Serialize, Deserialize)]
 pub struct MetricLoss {
     /// The weight of the penalty; none for one width.

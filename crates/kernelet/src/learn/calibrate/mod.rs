@@ -101,11 +101,8 @@ impl Calibrated {
         let folds = stratified_folds(&data.target, self.folds.min(data.len()), self.seed)?;
         let done = std::sync::atomic::AtomicU64::new(0);
         let one = |held: &Vec<usize>| {
-            let mut inside = vec![true; data.len()];
-            held.iter().for_each(|&i| inside[i] = false);
-            let rest: Vec<usize> = (0..data.len()).filter(|&i| inside[i]).collect();
             let quiet = watch.silent();
-            let fit = self.learner.learn(&data.select(&rest), &quiet)?;
+            let fit = self.learner.learn(&data.without(held), &quiet)?;
             watch.evaluated(quiet.evaluations());
             if fit.machine.decision != machine.decision || fit.machine.n_outputs() != machine.n_outputs() {
                 return Err(Error::data("a machine trained on the rows of a fold has other classes; use fewer folds, or more rows"));

@@ -1,11 +1,11 @@
 //! A learned metric, as far as validation rows prefer it to one width.
 //!
-//! A fraction of the rows is set aside, or in turn each of a few folds where rows are few. On the others the machine is trained with one width, for all candidates of
-//! cost and width; the best of them then with a learned metric for penalties that fall, each started from the vectors and the metric of the one before. The penalty with the least mean loss on the rows set aside is taken for
-//! the machine on all rows, which starts from what was validated; where one width is not worse, the kernel stays as it is.
+//! A fraction of the rows is set aside for validation, or in turn each of a few folds where rows are few. On the others every candidate of cost and width is trained
+//! with one width; the best of them then with a learned metric for falling penalties, each started from the solution before. The setting with the least mean validation
+//! loss is trained on all rows, starting from the validated metric and vectors. Where one width is not worse, the kernel stays as it is.
 //!
-//! A map begins, and is penalised by its distance from, the identity; or, where it has fewer rows than there are features, the directions in which
-//! the machine with one width varies most, the eigenvectors of the mean outer product of its gradients.
+//! A map starts from the identity. A map with fewer rows than there are features starts from the directions in which the machine with one width varies most: the
+//! leading eigenvectors of the mean outer product of its gradients. The penalty is its squared distance from that start.
 use super::{
     init::Init,
     metric::{Learned, Metric},
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Points, Scale, Target, plain_folds, stratified_folds},
+    data::{Dataset, Points, Scale, stratified_folds},
     kernel::{Argument, Kernel},
     learn::{Fit, Learner},
     linalg::{Eigen, Matrix, dot},
@@ -68,7 +68,7 @@ pub(crate) struct LearnedMetric<L> {
 /// A metric that was validated.
 struct Validated {
     candidate: usize,
-    said: MetricLoss,
+    measured: MetricLoss,
     /// The metric with which the search of the last fold ended, and its variables.
     metric: Metric,
     at: Variables,
@@ -107,8 +107,8 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         let Some((candidate, one_width)) = one_widths.into_iter().enumerate().min_by(|a, b| least(&a.1, &b.1)) else {
             return Err(Error::data("there is no estimator"));
         };
-        let losses = Some((one_width, tried.iter().map(|tried| tried.said).collect::<Vec<_>>()));
-        match tried.into_iter().min_by(|a, b| least(&a.said, &b.said)).filter(|best| best.said.loss < one_width.loss) {
+        let losses = Some((one_width, tried.iter().map(|tried| tried.measured).collect::<Vec<_>>()));
+        match tried.into_iter().min_by(|a, b| least(&a.measured, &b.measured)).filter(|best| best.measured.loss < one_width.loss) {
             None => {
                 let mut fits = self.candidates[candidate].learn_path(data, watch)?;
                 let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..self.metadata(None, losses) };
@@ -120,7 +120,7 @@ impl<L: Searched> Learner for LearnedMetric<L> {
     }
 }
 
-/// What validation rows say of one width, and of all that was tried.
+/// The validation losses of one width, and of all that was tried.
 type Losses = (MetricLoss, Vec<MetricLoss>);
 
 impl<L: Searched> LearnedMetric<L> {
@@ -162,7 +162,7 @@ impl<L: Searched> LearnedMetric<L> {
 
     /// The mean validation losses of the candidates with one width, and of the best of them with every penalty.
     fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(Vec<MetricLoss>, Vec<Validated>)> {
-        let folds: Vec<(Dataset, Dataset)> = self.folds(data)?.iter().map(|rows| without(data, rows)).collect();
+        let folds: Vec<(Dataset, Dataset)> = self.folds(data)?.iter().map(|rows| (data.without(rows), data.select(rows))).collect();
         let plain: Vec<L> =
             self.candidates.iter().map(|learner| changed(learner, |search| search.iterations = search.iterations.div_ceil(2))).collect();
         let mut one_widths = vec![MetricLoss::default(); plain.len()];
@@ -197,18 +197,17 @@ impl<L: Searched> LearnedMetric<L> {
         let mut tried: Vec<Validated> = vec![];
         for (k, ((fit, validation), (one_width, start))) in folds.iter().zip(starts).enumerate() {
             let unit = one_width.report.objective.abs() / fit.dim().max(1) as f64;
-            let mut at = start.clone();
+            let (origin, mut at) = (self.metric(&one_width.machine, fit, 0.0)?, start.clone());
             for (place, penalty) in PENALTIES.iter().map(|penalty| penalty * unit).enumerate() {
-                let mut metric = self.metric(&one_width.machine, fit, penalty)?;
-                metric.start = at.metric;
+                let mut metric = Metric { penalty, start: at.metric, ..origin.clone() };
                 let learner = changed(learner, |search| (search.metric, search.init) = (metric.clone(), Init::Given(at.z)));
                 let (found, end) = learner.found(fit, watch)?;
                 check_going(watch)?;
                 at = end;
                 metric.start = at.metric.clone();
-                let before = if k == 0 { MetricLoss::default() } else { tried[place].said };
-                let said = MetricLoss { penalty: Some(penalty), ..with_fold(before, k, &learner, &found.machine, validation)? };
-                let now = Validated { candidate, said, metric, at: at.clone() };
+                let before = if k == 0 { MetricLoss::default() } else { tried[place].measured };
+                let measured = MetricLoss { penalty: Some(penalty), ..with_fold(before, k, &learner, &found.machine, validation)? };
+                let now = Validated { candidate, measured, metric, at: at.clone() };
                 if k == 0 { tried.push(now) } else { tried[place] = now }
             }
         }
@@ -218,11 +217,7 @@ impl<L: Searched> LearnedMetric<L> {
     /// The rows that are set aside, in turn.
     fn folds(&self, data: &Dataset) -> Result<Vec<Vec<usize>>> {
         let few = FOLDS.iter().find(|(rows, _)| data.len() < *rows).map(|(_, folds)| *folds);
-        let count = few.unwrap_or(SET_ASIDE);
-        let mut folds = match &data.target {
-            Target::Classes(_) => stratified_folds(&data.target, count, self.seed)?,
-            _ => plain_folds(data.len(), count, self.seed)?,
-        };
+        let mut folds = stratified_folds(&data.target, few.unwrap_or(SET_ASIDE).min(data.len()), self.seed)?;
         folds.truncate(few.unwrap_or(1));
         Ok(folds)
     }
@@ -239,14 +234,6 @@ impl<L: Searched> LearnedMetric<L> {
         };
         Ok(Metric { learned: self.learned, penalty, origin, start: vec![], centred: self.centred })
     }
-}
-
-/// The rows without some, and these.
-fn without(data: &Dataset, rows: &[usize]) -> (Dataset, Dataset) {
-    let mut kept = vec![true; data.len()];
-    rows.iter().for_each(|&i| kept[i] = false);
-    let others: Vec<usize> = (0..data.len()).filter(|&i| kept[i]).collect();
-    (data.select(&others), data.select(rows))
 }
 
 /// A search for settings that is cancelled has no result.
@@ -313,7 +300,7 @@ fn output_gradient(kernel: &Kernel, vectors: &Matrix, coefficients: &Matrix, k: 
 mod tests {
     use super::*;
     use crate::{
-        data::{banana, waveform3},
+        data::{Target, banana, waveform3},
         draw::Draw,
         learn::{
             Fisher, Logistic, OneClass, Pca, Ridge, Svr,

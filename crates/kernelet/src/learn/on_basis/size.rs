@@ -80,14 +80,11 @@ impl BestSize {
     }
 
     fn fold_losses(&self, sizes: &[usize], data: &Dataset, held: &[usize], watch: &Watch) -> Result<Vec<f64>> {
-        let mut out = vec![false; data.len()];
-        held.iter().for_each(|&i| out[i] = true);
-        let rest: Vec<usize> = (0..data.len()).filter(|&i| !out[i]).collect();
-        let (held, quiet) = (data.select(held), watch.silent());
-        let fits = self.on_basis.path(sizes, &data.select(&rest), &quiet)?;
+        let (rest, held, quiet) = (data.without(held), data.select(held), watch.silent());
+        let fits = self.on_basis.path(sizes, &rest, &quiet)?;
         watch.evaluated(quiet.evaluations());
         if watch.cancelled() {
-            return Err(Error::data("cancelled before the number of vectors was chosen"));
+            return Err(Error::Cancelled);
         }
         fits.iter().map(|fit| Ok(fit.machine.score(&held)?.loss())).collect()
     }
@@ -149,6 +146,6 @@ mod tests {
         assert_eq!(learner(0, 3, 9).check().unwrap_err().to_string(), "every is 0, but must be at least 1");
         assert_eq!(learner(1, 1, 9).check().unwrap_err().to_string(), "folds is 1, but must be at least 2");
         let watch = Watch::none().with_cancel(std::sync::Arc::new(true.into()));
-        assert!(learner(2, 3, 9).learn(&data, &watch).unwrap_err().to_string().contains("cancelled before the number of vectors"));
+        assert!(matches!(learner(2, 3, 9).learn(&data, &watch), Err(Error::Cancelled)));
     }
 }
