@@ -27,7 +27,8 @@ METRIC = """ard : bool, default=False
         Learn a scale for each feature together with the vectors (automatic relevance determination). Features are standardised first. One width
         is used where validation rows do not prefer learned scales.
     projection : int or None, default=None
-        Learn a linear map of the features to so many dimensions together with the vectors, in the same manner."""
+        Learn a linear map of the features to so many dimensions together with the vectors, in the same manner.
+        With ``ard`` too, validation rows choose between scales and map."""
 
 LEARNED = """feature_scales_ : ndarray of shape (n_features,)
         With ``ard`` or ``projection``: the factor of each standardised feature, or the length of its column of the map.

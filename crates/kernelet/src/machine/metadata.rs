@@ -132,7 +132,7 @@ pub struct SizeLoss {
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MetricMetadata {
-    /// What was to be learned: width, scales or map.
+    /// What was learned: width, scales or map; where one width is used, all that was tried.
     pub learned: String,
     /// False where validation rows did not prefer it to one width, which was then used.
     pub used: bool,
@@ -155,6 +155,9 @@ pub struct MetricMetadata {
 pub struct MetricLoss {
     /// The weight of the penalty; none for one width.
     pub penalty: Option<f64>,
+    /// The dimensions of a map; none for one width and for scales.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dimensions: Option<usize>,
     /// The error of classes, or the mean squared error.
     pub error: f64,
     /// The estimator's own loss, by which metrics are compared: its error varies too much from row to row.

@@ -45,14 +45,11 @@ pub struct MetricSettings {
 }
 
 impl Train {
-    /// What of the metric is learned.
-    pub(super) fn learned(&self) -> Learned {
-        match (self.metric.projection, self.metric.ard, self.kernel.gamma) {
-            (Some(rows), ..) => Learned::Map(rows),
-            (None, true, _) => Learned::Scales,
-            (None, false, Some(Gamma::Learned)) => Learned::Width,
-            _ => Learned::Nothing,
-        }
+    /// The forms of a metric that are to be learned; validation rows choose where there are several.
+    pub(super) fn learned(&self) -> Vec<Learned> {
+        let width = (self.kernel.gamma == Some(Gamma::Learned)).then_some(Learned::Width);
+        let scales = self.metric.ard.then_some(Learned::Scales);
+        width.into_iter().chain(scales).chain(self.metric.projection.map(Learned::Map)).collect()
     }
 
     /// The same request with one width.
@@ -92,7 +89,7 @@ impl Train {
         let with_cost = |cost: f64| kernels.iter().map(move |kernel| (self.with_cost(cost), kernel.clone()));
         Box::new(LearnedMetric {
             candidates: costs.into_iter().flat_map(with_cost).map(|(train, kernel)| make(&train, kernel)).collect(),
-            learned: self.learned(),
+            forms: self.learned(),
             penalty: self.metric.penalty,
             centred: self.wanted() == Wanted::Nothing,
             seed: self.seed,
@@ -103,10 +100,15 @@ impl Train {
     pub(super) fn check_metric(&self, plan: Plan, given: &Given) -> Result<()> {
         let MetricSettings { ard, projection, penalty, .. } = &self.metric;
         let width = self.kernel.gamma == Some(Gamma::Learned);
-        if [*ard, projection.is_some(), width].iter().filter(|asked| **asked).count() > 1 {
-            return Err(Error::request("`ard`, `projection` and `gamma` learned contradict each other; give one of them"));
+        if width && (*ard || projection.is_some()) {
+            return Err(Error::request("`gamma` learned contradicts `ard` and `projection`, which learn the width too; leave it out"));
         }
-        if self.learned() == Learned::Nothing {
+        if *ard && projection.is_some() && (penalty.is_some() || self.wanted() == Wanted::Nothing) {
+            return Err(Error::request(
+                "validation rows choose between `ard` and `projection`, which neither an estimator without targets nor `metric-penalty` has; give one of them",
+            ));
+        }
+        if self.learned().is_empty() {
             return match penalty {
                 Some(_) => Err(Error::request("`metric-penalty` is used with `ard`, `projection` or `gamma` learned")),
                 None => Ok(()),
@@ -164,7 +166,7 @@ impl Train {
         notes: &mut Vec<String>,
         watch: &Watch,
     ) -> Result<Option<(Train, Given, MetricMetadata)>> {
-        if self.learned() == Learned::Nothing || self.plan()? == Plan::Direct {
+        if self.learned().is_empty() || self.plan()? == Plan::Direct {
             return Ok(None);
         }
         let first = Train { scale: self.scale, ..self.learns_metric() }.run(data, given, watch)?;
@@ -187,6 +189,7 @@ pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
     let name = match metric.learned.as_str() {
         "map" => "a learned map",
         "width" => "a learned width",
+        "scales or map" => "learned scales or a learned map",
         _ => "learned scales",
     };
     let (best, one) = (metric.best()?.error, metric.one_width?.error);

@@ -11,7 +11,7 @@ use crate::{
     kernel::{Kernel, Linear, Precomputed},
     learn::{
         BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram,
-        direct::{self, DirectLearner, DirectTask, Init, Learned, Margin, Sharing},
+        direct::{self, DirectLearner, DirectTask, Init, Margin, Sharing},
     },
 };
 
@@ -283,11 +283,11 @@ impl Train {
 
     /// The estimator whose vectors are found with it, and the metric of its kernel where that is asked for.
     fn direct(&self, kernel: Kernel) -> Box<dyn Learner> {
-        let learned = self.learned();
+        let one_width = self.learned().is_empty();
         match self.learner() {
-            LearnerName::Svc if learned == Learned::Nothing => Box::new(self.margin(kernel)),
+            LearnerName::Svc if one_width => Box::new(self.margin(kernel)),
             LearnerName::Svc => self.with_metric(&kernel, Train::margin),
-            _ if learned == Learned::Nothing => Box::new(self.direct_learner(kernel)),
+            _ if one_width => Box::new(self.direct_learner(kernel)),
             _ => self.with_metric(&kernel, Train::direct_learner),
         }
     }

@@ -20,7 +20,7 @@ use crate::{
         Candidate,
         bounds::{Bound, fisher_bound},
     },
-    learn::{Calibrated, Fit, HowToScale, Learner, Penalty, Scaled, Shape, Threshold, direct::Learned},
+    learn::{Calibrated, Fit, HowToScale, Learner, Penalty, Scaled, Shape, Threshold},
     machine::{Decision, Machine},
     watch::{Status, Watch},
 };
@@ -281,7 +281,7 @@ impl Train {
             Some(scale) => HowToScale::Given(scale.clone()),
             None => {
                 // The penalty of a learned metric takes all features alike, so that they must be of one size.
-                let usual = if self.learned() == Learned::Nothing { Scaling::None } else { Scaling::Standard };
+                let usual = if self.learned().is_empty() { Scaling::None } else { Scaling::Standard };
                 let scaling = self.scale.unwrap_or(usual);
                 notes.extend(scaling.note(&data.points).map(String::from));
                 HowToScale::Fitted(scaling)

@@ -165,7 +165,7 @@ pub(super) const FIELDS: &[Field] = &[
         "Learn a scale for each feature together with the vectors (automatic relevance determination); validation rows choose the penalty, or one width.",
     )
     .in_group(DIRECT),
-    Field::count("projection", "K", "Learn a linear map of the features to K dimensions together with the vectors.").in_group(DIRECT),
+    Field::count("projection", "K", "Learn a linear map of the features to K dimensions together with the vectors; with --ard validation rows choose between scales and map.").in_group(DIRECT),
     Field::number("metric-penalty", "R", "Penalty of the squared change of a learned metric [default: chosen on validation rows].").in_group(DIRECT),
     Field::name(
         "criterion",

@@ -4,6 +4,8 @@
 //! with one width; the best of them then with a learned metric for falling penalties, each started from the solution before. The setting with the least mean validation
 //! loss is trained on all rows, starting from the validated metric and vectors. Where one width is not worse, the kernel stays as it is.
 //!
+//! Where several forms are asked for, scales and a map, each is tried, and the least loss decides between them too.
+//!
 //! A map starts from the identity. A map with fewer rows than there are features starts from the directions in which the machine with one width varies most: the
 //! leading eigenvectors of the mean outer product of its gradients. The penalty is its squared distance from that start.
 use super::{
@@ -57,7 +59,8 @@ pub(crate) trait Searched: Learner + Clone {
 pub(crate) struct LearnedMetric<L> {
     /// The estimator; several where its settings are chosen too.
     pub candidates: Vec<L>,
-    pub learned: Learned,
+    /// The forms that a metric may take; validation rows choose where there are several.
+    pub forms: Vec<Learned>,
     /// The penalty; none where it is chosen, as is whether a metric is learned at all.
     pub penalty: Option<f64>,
     /// Whether there is no target: scales then keep the width, and the penalty is not validated.
@@ -83,7 +86,7 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         if let Some(penalty) = self.penalty.filter(|penalty| !(*penalty >= 0.0 && penalty.is_finite())) {
             return Err(Error::parameter("metric-penalty", penalty, "0 or a finite number above"));
         }
-        if self.learned == Learned::Map(0) {
+        if self.forms.contains(&Learned::Map(0)) {
             return Err(Error::parameter("projection", 0, "at least 1"));
         }
         self.candidates.iter().try_for_each(|candidate| candidate.check())
@@ -97,9 +100,10 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         self.check()?;
         let Some(first) = self.candidates.first() else { return Err(Error::data("there is no estimator")) };
         if self.penalty.is_some() || self.centred {
+            let Some(form) = self.forms.first() else { return Err(Error::data("there is no form of a metric")) };
             let (fit, at) = changed(first, |search| search.iterations /= 4).found(data, watch)?;
             let penalty = self.penalty.unwrap_or(UNVALIDATED * fit.report.objective.abs() / data.dim().max(1) as f64);
-            let metric = self.metric(&fit.machine, data, penalty)?;
+            let metric = self.metric(*form, &fit.machine, data, penalty)?;
             return self.last(first, metric, at.z, None, data, watch);
         }
         let (one_widths, tried) = self.validated(data, watch)?;
@@ -111,7 +115,8 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         match tried.into_iter().min_by(|a, b| least(&a.measured, &b.measured)).filter(|best| best.measured.loss < one_width.loss) {
             None => {
                 let mut fits = self.candidates[candidate].learn_path(data, watch)?;
-                let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..self.metadata(None, losses) };
+                let forms = self.forms.iter().map(|form| form.name()).collect::<Vec<_>>().join(" or ");
+                let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..metadata(forms, None, losses) };
                 fits.iter_mut().for_each(|fit| fit.machine.metadata.metric = Some(metadata.clone()));
                 Ok(fits)
             }
@@ -126,7 +131,7 @@ type Losses = (MetricLoss, Vec<MetricLoss>);
 impl<L: Searched> LearnedMetric<L> {
     /// The machine on all rows, from vectors and a metric that were found on fewer, or with one width.
     fn last(&self, learner: &L, metric: Metric, z: Matrix, losses: Option<Losses>, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
-        let metadata = self.metadata(Some(metric.penalty), losses);
+        let metadata = metadata(metric.learned.name().into(), Some(metric.penalty), losses);
         let learner = changed(learner, |search| {
             (search.metric, search.init) = (metric, Init::Given(z));
         });
@@ -140,24 +145,6 @@ impl<L: Searched> LearnedMetric<L> {
             fit.machine.metadata.metric = Some(MetricMetadata { feature_scales, ..metadata.clone() });
         }
         Ok(fits)
-    }
-
-    fn metadata(&self, penalty: Option<f64>, losses: Option<Losses>) -> MetricMetadata {
-        let (one_width, tried) = losses.unzip();
-        MetricMetadata {
-            learned: match self.learned {
-                Learned::Nothing => "none",
-                Learned::Width => "width",
-                Learned::Scales => "scales",
-                Learned::Map(_) => "map",
-            }
-            .into(),
-            used: penalty.is_some(),
-            penalty,
-            one_width,
-            tried: tried.unwrap_or_default(),
-            feature_scales: vec![],
-        }
     }
 
     /// The mean validation losses of the candidates with one width, and of the best of them with every penalty.
@@ -180,7 +167,9 @@ impl<L: Searched> LearnedMetric<L> {
         let mut tried = vec![];
         for &candidate in order.iter().take(PATHS) {
             let starts: Vec<&(Fit, Variables)> = starts.iter().skip(candidate).step_by(plain.len()).collect();
-            tried.extend(self.along_penalties(candidate, &plain[candidate], &folds, &starts, watch)?);
+            for form in &self.forms {
+                tried.extend(self.along_penalties(*form, (candidate, &plain[candidate]), &folds, &starts, watch)?);
+            }
         }
         Ok((one_widths, tried))
     }
@@ -188,8 +177,8 @@ impl<L: Searched> LearnedMetric<L> {
     /// One candidate with penalties that fall, from where one width ended on each of the folds.
     fn along_penalties(
         &self,
-        candidate: usize,
-        learner: &L,
+        form: Learned,
+        (candidate, learner): (usize, &L),
         folds: &[(Dataset, Dataset)],
         starts: &[&(Fit, Variables)],
         watch: &Watch,
@@ -197,7 +186,7 @@ impl<L: Searched> LearnedMetric<L> {
         let mut tried: Vec<Validated> = vec![];
         for (k, ((fit, validation), (one_width, start))) in folds.iter().zip(starts).enumerate() {
             let unit = one_width.report.objective.abs() / fit.dim().max(1) as f64;
-            let (origin, mut at) = (self.metric(&one_width.machine, fit, 0.0)?, start.clone());
+            let (origin, mut at) = (self.metric(form, &one_width.machine, fit, 0.0)?, start.clone());
             for (place, penalty) in PENALTIES.iter().map(|penalty| penalty * unit).enumerate() {
                 let mut metric = Metric { penalty, start: at.metric, ..origin.clone() };
                 let learner = changed(learner, |search| (search.metric, search.init) = (metric.clone(), Init::Given(at.z)));
@@ -206,7 +195,7 @@ impl<L: Searched> LearnedMetric<L> {
                 at = end;
                 metric.start = at.metric.clone();
                 let before = if k == 0 { MetricLoss::default() } else { tried[place].measured };
-                let measured = MetricLoss { penalty: Some(penalty), ..with_fold(before, k, &learner, &found.machine, validation)? };
+                let measured = MetricLoss { penalty: Some(penalty), dimensions: form.dimensions(), ..with_fold(before, k, &learner, &found.machine, validation)? };
                 let now = Validated { candidate, measured, metric, at: at.clone() };
                 if k == 0 { tried.push(now) } else { tried[place] = now }
             }
@@ -223,17 +212,22 @@ impl<L: Searched> LearnedMetric<L> {
     }
 
     /// The metric that a search begins with; a map begins at the directions in which a machine varies.
-    fn metric(&self, machine: &Machine, data: &Dataset, penalty: f64) -> Result<Metric> {
+    fn metric(&self, form: Learned, machine: &Machine, data: &Dataset, penalty: f64) -> Result<Metric> {
         let dim = data.dim();
-        let origin = match self.learned {
+        let origin = match form {
             Learned::Map(rows) if rows > dim => {
                 return Err(Error::parameter("projection", rows, format!("at most {dim}, the number of features")));
             }
             Learned::Map(rows) if rows < dim => steepest(machine, &data.points, rows)?.into_values(),
             _ => vec![],
         };
-        Ok(Metric { learned: self.learned, penalty, origin, start: vec![], centred: self.centred })
+        Ok(Metric { learned: form, penalty, origin, start: vec![], centred: self.centred })
     }
+}
+
+fn metadata(learned: String, penalty: Option<f64>, losses: Option<Losses>) -> MetricMetadata {
+    let (one_width, tried) = losses.unzip();
+    MetricMetadata { learned, used: penalty.is_some(), penalty, one_width, tried: tried.unwrap_or_default(), feature_scales: vec![] }
 }
 
 /// A search for settings that is cancelled has no result.
@@ -338,7 +332,7 @@ mod tests {
     }
 
     fn learned<L: Searched>(learner: L, learned: Learned) -> LearnedMetric<L> {
-        LearnedMetric { candidates: vec![learner], learned, penalty: None, centred: false, seed: 0 }
+        LearnedMetric { candidates: vec![learner], forms: vec![learned], penalty: None, centred: false, seed: 0 }
     }
 
     fn loss(fit: &Fit, data: &Dataset) -> f64 {
@@ -374,6 +368,17 @@ mod tests {
         assert!(one_width > 0.08, "{one_width}");
         let error = learned(ridge(0.25), Learned::Map(5)).learn(&train, &Watch::none()).unwrap_err().to_string();
         assert_eq!(error, "projection is 5, but must be at most 4, the number of features");
+    }
+
+    #[test]
+    fn validation_rows_choose_between_scales_and_a_map() {
+        let both = |learner| LearnedMetric { forms: vec![Learned::Scales, Learned::Map(2)], ..learned(learner, Learned::Nothing) };
+        let fit = both(ridge(0.25)).learn(&along(600, 1), &Watch::none()).unwrap();
+        let metric = fit.machine.metadata.metric.unwrap();
+        assert_eq!((metric.learned.as_str(), metric.best().unwrap().dimensions), ("map", Some(2)));
+        assert!(metric.tried.iter().any(|tried| tried.dimensions.is_none()));
+        let alone = learned(ridge(0.25), Learned::Map(2)).learn(&along(600, 1), &Watch::none()).unwrap();
+        assert_eq!(fit.machine.expansion, alone.machine.expansion);
     }
 
     #[test]

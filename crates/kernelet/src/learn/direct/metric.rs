@@ -50,6 +50,26 @@ pub enum Learned {
     Map(usize),
 }
 
+impl Learned {
+    /// What model files call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Learned::Nothing => "none",
+            Learned::Width => "width",
+            Learned::Scales => "scales",
+            Learned::Map(_) => "map",
+        }
+    }
+
+    /// The dimensions of a map.
+    pub fn dimensions(self) -> Option<usize> {
+        match self {
+            Learned::Map(rows) => Some(rows),
+            _ => None,
+        }
+    }
+}
+
 /// The metric that a search begins with, and how it may change.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Metric {
