@@ -28,7 +28,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let session = Session::begin(&everywhere);
-    match session.ended(session.in_pool(|| command.run(&session))) {
+    let work = || {
+        kernelet::kernel::check_instruction_set()?;
+        command.run(&session)
+    };
+    match session.ended(session.in_pool(work)) {
         Ok(()) => 0,
         Err(failure) => failure.report(),
     }

@@ -73,7 +73,9 @@ fn maps_and_widths_are_learned_and_contradictions_rejected() {
     assert_eq!(run(&["inspect", &model, "--json"]).json()["projection"]["rows"], 2);
     assert!(run(&["evaluate", &model, &data, "--json"]).json()["error"].as_f64().unwrap() < 0.15);
     train(&["--gamma", "learned"]).succeeded();
-    train(&["--ard", "--projection", "2"]).failed(2, "--ard, --projection and --gamma learned contradict each other");
+    train(&["--ard", "--gamma", "learned"]).failed(2, "--gamma learned contradicts --ard and --projection");
+    train(&["--ard", "--projection", "2", "--metric-penalty", "0.01"]).failed(2, "validation rows choose between --ard and --projection");
+    assert!(train(&["--ard", "--projection", "2"]).succeeded().err.contains("validation rows prefer"));
     train(&["--metric-penalty", "1"]).failed(2, "--metric-penalty is used with --ard, --projection or --gamma learned");
     train(&["--ard", "--metric-penalty", "-1"]).failed(2, "metric-penalty is -1");
     train(&["--projection", "9"]).failed(2, "projection is 9, but must be at most 4, the number of features");

@@ -1,5 +1,5 @@
 //! Exit 2, help, version, completions, threads.
-use crate::program::{Folder, run, two_classes};
+use crate::program::{Folder, command, run, two_classes};
 
 #[test]
 fn help_and_version_are_data_and_end_well() {
@@ -73,4 +73,24 @@ fn one_thread_and_three_give_the_same_model_to_the_bit() {
         std::fs::read(model).unwrap()
     };
     assert_eq!(trained("1"), trained("3"));
+}
+
+#[test]
+fn instruction_sets_can_be_forced_and_unknown_ones_are_rejected() {
+    let folder = Folder::new();
+    let (data, model) = (folder.file("a.svm", two_classes(60)), folder.path("m"));
+    run(&["train", &data, "-o", &model, "--gamma", "0.5"]).succeeded();
+    let predicted = |set: &str| {
+        let output = command(&["predict", &model, &data, "--values", "decision"]).env("KERNELET_SIMD", set).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, _, err) = predicted("mmx");
+    assert_eq!(code, Some(2));
+    assert!(err.contains("KERNELET_SIMD is mmx, but this machine has") && err.contains("portable"), "{err}");
+    let (code, out, _) = predicted("portable");
+    assert_eq!(code, Some(0));
+    let widest = run(&["predict", &model, &data, "--values", "decision"]).succeeded();
+    for (a, b) in out.lines().zip(widest.lines()).skip(1) {
+        assert!((a.parse::<f64>().unwrap() - b.parse::<f64>().unwrap()).abs() < 1e-12, "{a} {b}");
+    }
 }

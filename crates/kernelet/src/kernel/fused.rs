@@ -8,17 +8,20 @@
 //! Cost of a value: d + 10 multiply-adds in double and d + 6 in single precision, and a few instructions more.
 use std::ops::Range;
 
-use super::simd::{self, Isa, Job, PANEL, SimdReal, Vector, VectorJob, multiply_add};
-use crate::{data::Points, linalg::Real};
+use super::{
+    fused_walk::{Sink, Sums, Values, Walk},
+    simd::{self, Ahead, Isa, Job, SimdReal, multiply_add},
+};
+use crate::{
+    data::{Points, Scale},
+    linalg::Real,
+};
 
 /// Rows that are worked on together: with a panel they fit the second-level cache.
 pub(crate) const ROWS: usize = 96;
 
 /// Panels of one tile of [`Packed::values`].
-const TILE_PANELS: usize = 8;
-
-/// Features after which accumulators are put aside, so that rows and panels stay in cache when there are many features.
-const FEATURES_AT_ONCE: usize = 800;
+pub(super) const TILE_PANELS: usize = 8;
 
 /// Rows with exponents beyond this are left to the slow path: squares of such numbers may overflow.
 const LARGEST_EXPONENT: f64 = 1e30;
@@ -37,18 +40,18 @@ const NOTHING: f64 = -1e30;
 #[derive(Debug)]
 pub(crate) struct Packed<R> {
     isa: Isa,
-    dim: usize,
+    pub(super) dim: usize,
     /// gamma log2(e).
     rate: f64,
     centre: Vec<f64>,
-    panels: Aligned<R>,
+    pub(super) panels: Aligned<R>,
     /// Where the accumulator of each vector starts: -rate |z|^2.
-    starts: Vec<R>,
+    pub(super) starts: Vec<R>,
 }
 
 /// Numbers that begin at a cache line, so that no register is loaded from two of them.
 #[derive(Debug)]
-struct Aligned<R> {
+pub(super) struct Aligned<R> {
     values: Vec<R>,
     start: usize,
     len: usize,
@@ -62,7 +65,7 @@ impl<R: Real> Aligned<R> {
         Aligned { values, start, len }
     }
 
-    fn slice(&self) -> &[R] {
+    pub(super) fn slice(&self) -> &[R] {
         &self.values[self.start..self.start + self.len]
     }
 
@@ -75,13 +78,30 @@ impl<R: Real> Aligned<R> {
 pub(crate) trait RowSource {
     /// Row `i`, as it lies or written to the buffer; and the squares of features beyond the vectors', which count as distance.
     fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64);
+    /// All rows as they lie in memory, and the scale that they are yet to go through; none where they must be put together first.
+    fn dense(&self, _dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
+        None
+    }
+    /// The rows behind the first `count`, which will soon be asked for.
+    fn ahead(&self, _count: usize, _dim: usize) -> Ahead {
+        Ahead::default()
+    }
+}
+
+/// Dense rows in memory of the caller, one after another.
+#[derive(Clone, Copy, Debug)]
+pub enum DenseRows<'a> {
+    /// Double precision.
+    F64(&'a [f64]),
+    /// Single precision.
+    F32(&'a [f32]),
 }
 
 /// Rows less the centre, and where their accumulators start.
 #[derive(Debug, Default)]
 pub(crate) struct Rows<R> {
-    values: Vec<R>,
-    starts: Vec<R>,
+    pub(super) values: Vec<R>,
+    pub(super) starts: Vec<R>,
     tiles: Vec<R>,
     lanes: Vec<R>,
     row: Vec<f64>,
@@ -128,8 +148,14 @@ impl<R: SimdReal> Packed<R> {
     /// The panel that holds register `r`: its first register and how many it has.
     fn panel_of(&self, r: usize) -> (usize, usize) {
         let registers = self.starts.len() / simd::width::<R>(self.isa);
-        let first = r / PANEL * PANEL;
-        (first, PANEL.min(registers - first))
+        let (_, most) = self.isa.tile();
+        let first = r / most * most;
+        (first, most.min(registers - first))
+    }
+
+    /// Features of a vector.
+    pub fn dim(&self) -> usize {
+        self.dim
     }
 
     /// Number of vectors with the lanes that fill the last register.
@@ -139,264 +165,190 @@ impl<R: SimdReal> Packed<R> {
 
     /// Vectors of one tile.
     pub fn tile(&self) -> usize {
-        TILE_PANELS * PANEL * simd::width::<R>(self.isa)
+        TILE_PANELS * self.isa.tile().1 * simd::width::<R>(self.isa)
     }
 
     /// Takes up the first `count` rows of a source. False where a row is too large for the fast path.
     pub fn take_rows(&self, count: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
-        let mut row = std::mem::take(&mut rows.row);
-        row.resize(self.dim, 0.0);
         rows.values.resize(count * self.dim, R::default());
-        rows.starts.clear();
-        for i in 0..count {
-            let (row, beyond) = source.row(i, &mut row);
-            rows.starts.push(self.take_row(row, beyond, &mut rows.values[i * self.dim..(i + 1) * self.dim]));
+        rows.starts.resize(count, R::default());
+        match source.dense(self.dim) {
+            Some((DenseRows::F64(from), scale)) => self.take_block(&from[..count * self.dim], scale, &mut rows.values, &mut rows.starts),
+            Some((DenseRows::F32(from), scale)) => self.take_block(&from[..count * self.dim], scale, &mut rows.values, &mut rows.starts),
+            None => {
+                let mut row = std::mem::take(&mut rows.row);
+                row.resize(self.dim, 0.0);
+                for i in 0..count {
+                    let (row, beyond) = source.row(i, &mut row);
+                    let start = &mut rows.starts[i..i + 1];
+                    self.take_block(row, None, &mut rows.values[i * self.dim..(i + 1) * self.dim], start);
+                    start[0] = R::from_f64(start[0].to_f64() - self.rate * beyond);
+                }
+                rows.row = row;
+            }
         }
-        rows.row = row;
         rows.starts.iter().all(|start| start.to_f64() >= -LARGEST_EXPONENT || start.to_f64().is_nan())
     }
 
-    /// Writes one row less the centre, and returns where its accumulators start.
-    fn take_row(&self, row: &[f64], beyond: f64, out: &mut [R]) -> R {
-        let square = simd::run(Take { row, centre: &self.centre, out });
-        R::from_f64(-self.rate * (beyond + square))
+    /// Writes rows less the centre, and where their accumulators start.
+    fn take_block<T: Real>(&self, rows: &[T], scale: Option<&Scale>, out: &mut [R], starts: &mut [R]) {
+        let (centre, rate) = (&self.centre[..], self.rate);
+        match scale {
+            None => simd::run(Take { rows, scaled: Unscaled, centre, rate, out, starts }),
+            Some(Scale { shift: Some(shift), factor, .. }) => {
+                simd::run(Take { rows, scaled: (&shift[..], &factor[..]), centre, rate, out, starts })
+            }
+            Some(Scale { factor, .. }) => simd::run(Take { rows, scaled: &factor[..], centre, rate, out, starts }),
+        }
     }
 
-    /// For each row and output the sum of coefficients times kernel values; `coefficients` has a run of [`Packed::lanes`] for each output.
-    pub fn sums(&self, coefficients: &[R], rows: &mut Rows<R>, out: &mut [f64]) {
+    /// For each row and output the sum of coefficients times kernel values; `coefficients` has a run of [`Packed::lanes`] for each output. What will be read
+    /// next is asked for meanwhile.
+    pub fn sums(&self, coefficients: &[R], rows: &mut Rows<R>, ahead: Ahead, out: &mut [f64]) {
         let (outputs, width) = (coefficients.len() / self.lanes().max(1), simd::width::<R>(self.isa));
         let mut lanes = std::mem::take(&mut rows.lanes);
         lanes.clear();
         lanes.resize(out.len() * width, R::default());
         let sink = Sums { coefficients, outputs, all: self.lanes(), lanes: &mut lanes };
-        self.run(0..self.lanes(), rows, sink);
-        for (out, lanes) in out.iter_mut().zip(lanes.chunks_exact(width)) {
-            *out += lanes.iter().map(|v| v.to_f64()).sum::<f64>();
-        }
+        self.run(0..self.lanes(), rows, ahead, sink);
+        simd::run(AddLanes { lanes: &lanes, width, out });
         rows.lanes = lanes;
     }
 
     /// Kernel values of the rows with the vectors `tile`, which begins at a multiple of [`Packed::tile`] and ends at the next or at the last lane.
     pub fn values(&self, tile: Range<usize>, rows: &mut Rows<R>, out: &mut [R]) {
         let sink = Values { first: tile.start, stride: tile.len(), out };
-        self.run(tile, rows, sink);
+        self.run(tile, rows, Ahead::default(), sink);
     }
 
-    fn run<S: Sink<R>>(&self, lanes: Range<usize>, rows: &mut Rows<R>, sink: S) {
+    fn run<S: Sink<R>>(&self, lanes: Range<usize>, rows: &mut Rows<R>, ahead: Ahead, sink: S) {
         let mut tiles = std::mem::take(&mut rows.tiles);
-        R::run_vectors(self.isa, Walk { packed: self, rows, lanes, tiles: &mut tiles, sink });
+        R::run_vectors(self.isa, Walk { packed: self, rows, lanes, tiles: &mut tiles, ahead, sink });
         rows.tiles = tiles;
     }
 }
 
-/// Writes `row - centre` and returns the sum of the squares of what was written.
-struct Take<'a, R> {
-    row: &'a [f64],
+/// Writes each row, scaled, less the centre, and -rate times the sum of the squares of what was written.
+struct Take<'a, T, S, R> {
+    rows: &'a [T],
+    scaled: S,
     centre: &'a [f64],
+    rate: f64,
     out: &'a mut [R],
+    starts: &'a mut [R],
 }
 
-impl<R: Real> Job for Take<'_, R> {
-    type Output = f64;
+/// How a feature is scaled, as in [`Scale`].
+trait Scaled: Copy {
+    fn feature(self, j: usize, value: f64) -> f64;
+}
+
+#[derive(Clone, Copy)]
+struct Unscaled;
+
+impl Scaled for Unscaled {
     #[inline(always)]
-    fn run<const FMA: bool>(self) -> f64 {
-        const LANES: usize = 16;
-        let mut squares = [0.0; LANES];
-        let (rows, row_rest) = self.row.as_chunks::<LANES>();
-        let (centres, centre_rest) = self.centre.as_chunks::<LANES>();
-        let (outs, out_rest) = self.out.as_chunks_mut::<LANES>();
-        for ((row, centre), out) in rows.iter().zip(centres).zip(outs) {
-            for l in 0..LANES {
-                out[l] = R::from_f64(row[l] - centre[l]);
-                let rounded = out[l].to_f64();
-                squares[l] = multiply_add::<FMA>(rounded, rounded, squares[l]);
-            }
-        }
-        for ((v, c), out) in row_rest.iter().zip(centre_rest).zip(out_rest) {
-            *out = R::from_f64(v - c);
-            squares[0] = multiply_add::<FMA>(out.to_f64(), out.to_f64(), squares[0]);
-        }
-        squares.iter().sum()
+    fn feature(self, _: usize, value: f64) -> f64 {
+        value
     }
 }
 
-/// Runs a block for each row with the row's number as a constant. The compiler leaves a plain loop of this length rolled up, and
-/// accumulators that a rolled-up loop indexes live in memory instead of registers, at a third of the speed.
-macro_rules! for_each_row {
-    ($rows:ident, $r:ident, $body:block) => {
-        for_each_row!($rows, $r, $body, 0, 1, 2, 3, 4, 5, 6, 7);
-    };
-    ($rows:ident, $r:ident, $body:block, $($number:literal),*) => {
-        $(if $number < $rows {
-            const $r: usize = $number;
-            $body
-        })*
-    };
-}
-
-/// Where finished accumulators go.
-trait Sink<R> {
-    fn take<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]);
-}
-
-/// Multiplies by the coefficients and keeps one register of sums for each row and output.
-struct Sums<'a, R> {
-    coefficients: &'a [R],
-    outputs: usize,
-    all: usize,
-    lanes: &'a mut [R],
-}
-
-impl<T: SimdReal> Sink<T> for Sums<'_, T> {
+/// Factors.
+impl Scaled for &[f64] {
     #[inline(always)]
-    fn take<V: Vector<Real = T>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]) {
-        let lanes = &mut self.lanes[row * self.outputs * V::WIDTH..(row + ROWS) * self.outputs * V::WIDTH];
-        for_each_row!(ROWS, ROW, {
-            let mut values = exponents[ROW];
-            for c in 0..COLS {
-                values[c] = values[c].exp2();
-            }
-            for output in 0..self.outputs {
-                let place = &mut lanes[(ROW * self.outputs + output) * V::WIDTH..][..V::WIDTH];
-                let coefficients = &self.coefficients[output * self.all + lane..][..COLS * V::WIDTH];
-                let mut sum = V::load(place);
-                for c in 0..COLS {
-                    sum = values[c].multiply_add(V::load(&coefficients[c * V::WIDTH..]), sum);
-                }
-                sum.store(place);
-            }
-        });
+    fn feature(self, j: usize, value: f64) -> f64 {
+        value * self[j]
     }
 }
 
-/// Writes kernel values row by row.
-struct Values<'a, R> {
-    first: usize,
-    stride: usize,
-    out: &'a mut [R],
-}
-
-impl<T: SimdReal> Sink<T> for Values<'_, T> {
+/// Shifts and factors. Where the difference overflows, it is multiplied before it is taken.
+impl Scaled for (&[f64], &[f64]) {
     #[inline(always)]
-    fn take<V: Vector<Real = T>, const ROWS: usize, const COLS: usize>(&mut self, row: usize, lane: usize, exponents: [[V; COLS]; ROWS]) {
-        for_each_row!(ROWS, ROW, {
-            let out = &mut self.out[(row + ROW) * self.stride + lane - self.first..][..COLS * V::WIDTH];
-            for c in 0..COLS {
-                exponents[ROW][c].exp2().store(&mut out[c * V::WIDTH..]);
-            }
-        });
+    fn feature(self, j: usize, value: f64) -> f64 {
+        let (shift, factor) = (self.0[j], self.1[j]);
+        let difference = value - shift;
+        if difference.is_finite() { difference * factor } else { value * factor - shift * factor }
     }
 }
 
-/// Walks over panels and rows.
-struct Walk<'a, R, S> {
-    packed: &'a Packed<R>,
-    rows: &'a Rows<R>,
-    lanes: Range<usize>,
-    tiles: &'a mut Vec<R>,
-    sink: S,
-}
-
-impl<R: SimdReal, S: Sink<R>> VectorJob<R> for Walk<'_, R, S> {
+impl<T: Real, S: Scaled, R: Real> Job for Take<'_, T, S, R> {
+    type Output = ();
     #[inline(always)]
-    fn run<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(mut self) {
-        let (dim, width) = (self.packed.dim, PANEL * V::WIDTH);
-        let parts = dim.div_ceil(FEATURES_AT_ONCE).max(1);
-        // In several parts: rows of one part stay in cache while a whole tile of panels goes by.
-        let together = if parts > 1 { TILE_PANELS } else { 1 };
-        for first in self.lanes.clone().step_by(together * width) {
-            let end = self.lanes.end.min(first + together * width);
-            if parts > 1 {
-                self.tiles.resize(self.rows.starts.len() * together * width, R::default());
-            }
-            for part in 0..parts {
-                let features = part * dim / parts..(part + 1) * dim / parts;
-                for lane in (first..end).step_by(width) {
-                    match (self.packed.lanes() - lane) / V::WIDTH {
-                        1 => self.panel::<V, ROWS, 1>(lane, lane - first, features.clone()),
-                        2 => self.panel::<V, ROWS, 2>(lane, lane - first, features.clone()),
-                        _ => self.panel::<V, ROWS, PANEL>(lane, lane - first, features.clone()),
-                    }
-                }
-            }
+    fn run<const FMA: bool>(self) {
+        let dim = self.centre.len();
+        for (i, start) in self.starts.iter_mut().enumerate() {
+            let place = i * dim..(i + 1) * dim;
+            let square = take_row::<T, S, R, FMA>(&self.rows[place.clone()], self.scaled, self.centre, &mut self.out[place]);
+            *start = R::from_f64(-self.rate * square);
         }
     }
 }
 
-impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
-    /// All rows against the panel of `COLS` registers that begins at `lane`, `aside` lanes into those worked on together.
-    #[inline(always)]
-    fn panel<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize, aside: usize, features: Range<usize>) {
-        let count = self.rows.starts.len();
-        let blocks = count / ROWS * ROWS;
-        for row in (0..blocks).step_by(ROWS) {
-            self.tile::<V, ROWS, COLS>(lane, row, aside * count + row * COLS * V::WIDTH, features.clone());
-        }
-        for row in blocks..count {
-            self.tile::<V, 1, COLS>(lane, row, aside * count + row * COLS * V::WIDTH, features.clone());
+/// Writes one row; the sum of the squares of what was written.
+#[inline(always)]
+fn take_row<T: Real, S: Scaled, R: Real, const FMA: bool>(row: &[T], scaled: S, centre: &[f64], out: &mut [R]) -> f64 {
+    const LANES: usize = 16;
+    let mut squares = [0.0; LANES];
+    let (rows, row_rest) = row.as_chunks::<LANES>();
+    let (centres, centre_rest) = centre.as_chunks::<LANES>();
+    let (outs, out_rest) = out.as_chunks_mut::<LANES>();
+    for (k, ((row, centre), out)) in rows.iter().zip(centres).zip(outs).enumerate() {
+        for l in 0..LANES {
+            out[l] = R::from_f64(scaled.feature(k * LANES + l, row[l].to_f64()) - centre[l]);
+            let rounded = out[l].to_f64();
+            squares[l] = multiply_add::<FMA>(rounded, rounded, squares[l]);
         }
     }
+    let done = rows.len() * LANES;
+    for (l, ((v, c), out)) in row_rest.iter().zip(centre_rest).zip(out_rest).enumerate() {
+        *out = R::from_f64(scaled.feature(done + l, v.to_f64()) - c);
+        squares[l] = multiply_add::<FMA>(out.to_f64(), out.to_f64(), squares[l]);
+    }
+    halved(squares)
+}
 
-    /// `ROWS` rows against one panel, for the features `features`: one multiply-add for each register, row and feature. Unfinished
-    /// accumulators are put aside at `aside`.
-    ///
-    /// Plain loops over arrays of fixed size: these stay in registers, and closures would not be compiled for the caller's instruction set.
+/// The sum of all entries, a power of two of them, by adding halves: a chain of additions would wait for each of them.
+#[inline(always)]
+fn halved<const N: usize>(mut sums: [f64; N]) -> f64 {
+    let mut half = N / 2;
+    while half > 0 {
+        for l in 0..half {
+            sums[l] += sums[l + half];
+        }
+        half /= 2;
+    }
+    sums[0]
+}
+
+/// Adds the sum of every `width` lanes to its place.
+struct AddLanes<'a, R> {
+    lanes: &'a [R],
+    width: usize,
+    out: &'a mut [f64],
+}
+
+impl<R: Real> Job for AddLanes<'_, R> {
+    type Output = ();
     #[inline(always)]
-    fn tile<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(
-        &mut self,
-        lane: usize,
-        row: usize,
-        aside: usize,
-        features: Range<usize>,
-    ) {
-        let (dim, size) = (self.packed.dim, COLS * V::WIDTH);
-        let mut z = [V::splat(R::default()); COLS];
-        let vectors = &self.packed.starts[lane..lane + size];
-        for c in 0..COLS {
-            z[c] = V::load(&vectors[c * V::WIDTH..]);
+    fn run<const FMA: bool>(self) {
+        match self.width {
+            2 => self.of::<2>(),
+            4 => self.of::<4>(),
+            8 => self.of::<8>(),
+            _ => self.of::<16>(),
         }
-        let mut sums = [z; ROWS];
-        if features.start == 0 {
-            let rows = &self.rows.starts[row..row + ROWS];
-            for r in 0..ROWS {
-                for c in 0..COLS {
-                    sums[r][c] = V::splat(rows[r]).add(z[c]);
-                }
+    }
+}
+
+impl<R: Real> AddLanes<'_, R> {
+    #[inline(always)]
+    fn of<const WIDTH: usize>(self) {
+        for (out, lanes) in self.out.iter_mut().zip(self.lanes.as_chunks::<WIDTH>().0) {
+            let mut sums = [0.0; WIDTH];
+            for l in 0..WIDTH {
+                sums[l] = lanes[l].to_f64();
             }
-        } else {
-            let tiles = &self.tiles[aside..aside + ROWS * size];
-            for_each_row!(ROWS, ROW, {
-                for c in 0..COLS {
-                    sums[ROW][c] = V::load(&tiles[ROW * size + c * V::WIDTH..]);
-                }
-            });
-        }
-        let count = features.len();
-        let mut x: [&[R]; ROWS] = [&[]; ROWS];
-        for r in 0..ROWS {
-            x[r] = &self.rows.values[(row + r) * dim + features.start..][..count];
-        }
-        let panel = &self.packed.panels.slice()[lane * dim..][features.start * size..features.end * size];
-        for (k, lanes) in (0..count).zip(panel.chunks_exact(size)) {
-            for c in 0..COLS {
-                z[c] = V::load(&lanes[c * V::WIDTH..]);
-            }
-            for r in 0..ROWS {
-                let x = V::splat(x[r][k]);
-                for c in 0..COLS {
-                    sums[r][c] = x.multiply_add(z[c], sums[r][c]);
-                }
-            }
-        }
-        if features.end == dim {
-            self.sink.take(row, lane, sums);
-        } else {
-            let tiles = &mut self.tiles[aside..aside + ROWS * size];
-            for_each_row!(ROWS, ROW, {
-                for c in 0..COLS {
-                    sums[ROW][c].store(&mut tiles[ROW * size + c * V::WIDTH..]);
-                }
-            });
+            *out += halved(sums);
         }
     }
 }
@@ -429,7 +381,7 @@ mod tests {
         let (x, z) = (points(n, dim, shift, 0.1), points(m, dim, shift, 0.5));
         let beta = Matrix::from_fn(outputs, m, |k, j| ((k * 3 + j * 5) as f64).cos());
         let kernel = Kernel::gaussian(gamma);
-        for isa in Isa::available() {
+        for &isa in Isa::available() {
             let packed = Packed::<R>::for_isa(gamma, &z.clone().into(), isa).unwrap();
             let mut rows = take(&packed, &x);
             let mut coefficients = vec![R::default(); outputs * packed.lanes()];
@@ -437,7 +389,7 @@ mod tests {
                 (0..m).for_each(|j| coefficients[k * packed.lanes() + j] = R::from_f64(beta.at(k, j)));
             }
             let mut sums = vec![0.0; n * outputs];
-            packed.sums(&coefficients, &mut rows, &mut sums);
+            packed.sums(&coefficients, &mut rows, Ahead::of(x.values()), &mut sums);
             for i in 0..n {
                 let k: Vec<f64> = (0..m).map(|j| kernel.eval(x.row(i), z.row(j))).collect();
                 for o in 0..outputs {
@@ -491,15 +443,74 @@ mod tests {
     #[test]
     fn nan_stays_nan_and_far_rows_underflow_to_zero() {
         let z = points(50, 3, 0.0, 0.0);
-        for isa in Isa::available() {
+        for &isa in Isa::available() {
             let packed = Packed::<f64>::for_isa(1.0, &z.clone().into(), isa).unwrap();
             let single = Packed::<f32>::for_isa(1.0, &z.clone().into(), isa).unwrap();
             let x = Matrix::new(vec![f64::NAN, 0.0, 0.0, 1e3, 0.0, 0.0, 0.1, 0.2, 0.3], 3, 3).unwrap();
             let (mut sums, mut sums_single) = ([0.0; 3], [0.0; 3]);
-            packed.sums(&vec![1.0; packed.lanes()], &mut take(&packed, &x), &mut sums);
-            single.sums(&vec![1.0; single.lanes()], &mut take(&single, &x), &mut sums_single);
+            packed.sums(&vec![1.0; packed.lanes()], &mut take(&packed, &x), Ahead::default(), &mut sums);
+            single.sums(&vec![1.0; single.lanes()], &mut take(&single, &x), Ahead::default(), &mut sums_single);
             for sums in [sums, sums_single] {
                 assert!(sums[0].is_nan() && sums[1] == 0.0 && sums[2] > 0.0, "{isa:?} {sums:?}");
+            }
+        }
+    }
+
+    /// Rows in single precision, or such that are yet to be scaled.
+    struct Lying<'a>(DenseRows<'a>, Option<&'a Scale>);
+
+    impl RowSource for Lying<'_> {
+        fn row<'a>(&'a self, _: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
+            (buffer, 0.0)
+        }
+
+        fn dense(&self, _: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
+            Some((self.0, self.1))
+        }
+    }
+
+    fn sums<R: SimdReal>(packed: &Packed<R>, count: usize, source: &impl RowSource) -> Vec<f64> {
+        let (mut rows, mut out) = (Rows::default(), vec![0.0; count]);
+        assert!(packed.take_rows(count, source, &mut rows));
+        let coefficients: Vec<R> = (0..packed.lanes()).map(|j| R::from_f64((j as f64).cos())).collect();
+        packed.sums(&coefficients, &mut rows, source.ahead(count, packed.dim()), &mut out);
+        out
+    }
+
+    #[test]
+    fn a_row_has_the_same_sum_alone_and_among_others() {
+        fn check<R: SimdReal>(m: usize, dim: usize) {
+            let (x, z) = (points(29, dim, 0.0, 0.1), points(m, dim, 0.0, 0.5));
+            for &isa in Isa::available() {
+                let packed = Packed::<R>::for_isa(0.7 / dim as f64, &z.clone().into(), isa).unwrap();
+                let all = sums(&packed, 29, &x);
+                for i in 0..29 {
+                    let row = Matrix::new(x.row(i).to_vec(), 1, dim).unwrap();
+                    assert_eq!(sums(&packed, 1, &row)[0].to_bits(), all[i].to_bits(), "{isa:?} {m} {dim} {i}");
+                }
+            }
+        }
+        for (m, dim) in [(1, 1), (30, 16), (50, 17), (100, 54), (131, 900)] {
+            check::<f64>(m, dim);
+            check::<f32>(m, dim);
+        }
+    }
+
+    #[test]
+    fn rows_are_read_from_single_precision_and_scaled_on_the_way() {
+        let (x, z) = (points(13, 19, 0.3, 0.1), points(40, 19, 0.0, 0.5));
+        let halves: Vec<f32> = x.values().iter().map(|v| *v as f32).collect();
+        let wide = Matrix::new(halves.iter().map(|v| f64::from(*v)).collect(), 13, 19).unwrap();
+        let factor: Vec<f64> = (0..19).map(|j| 0.5 + 0.1 * j as f64).collect();
+        let shift: Vec<f64> = (0..19).map(|j| (j as f64).sin()).collect();
+        for &isa in Isa::available() {
+            let packed = Packed::<f64>::for_isa(0.05, &z.clone().into(), isa).unwrap();
+            for scale in [None, Some(Scale::new(None, factor.clone())), Some(Scale::new(Some(shift.clone()), factor.clone()))] {
+                let mut scaled = wide.clone();
+                (0..13).for_each(|i| scale.iter().for_each(|scale| scale.scale_row(scaled.row_mut(i))));
+                let want = sums(&packed, 13, &scaled);
+                assert_eq!(sums(&packed, 13, &Lying(DenseRows::F32(&halves), scale.as_ref())), want);
+                assert_eq!(sums(&packed, 13, &Lying(DenseRows::F64(wide.values()), scale.as_ref())), want);
             }
         }
     }

@@ -2,10 +2,13 @@
 use std::ops::Range;
 
 use super::{
-    fused::{self, Packed, RowSource, Rows},
+    fused::{self, DenseRows, Packed, RowSource, Rows},
     simd::SimdReal,
 };
-use crate::{data::Points, linalg::Matrix};
+use crate::{
+    data::{Points, Scale},
+    linalg::Matrix,
+};
 
 /// Fewer vectors than this are not worth packing.
 const FEWEST: usize = 8;
@@ -73,6 +76,14 @@ impl RowSource for From<'_> {
                 other.copy_rows(self.1 + i..self.1 + i + 1, buffer.len(), buffer);
                 (buffer, 0.0)
             }
+        }
+    }
+
+    fn dense(&self, dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
+        match self.0 {
+            Points::F64(matrix) => Some((DenseRows::F64(&matrix.values()[self.1 * dim..]), None)),
+            Points::F32(matrix) => Some((DenseRows::F32(&matrix.values()[self.1 * dim..]), None)),
+            Points::Sparse(_) => None,
         }
     }
 }

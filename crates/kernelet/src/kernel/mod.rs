@@ -6,6 +6,7 @@ pub mod block;
 pub(crate) mod exp;
 mod exponential;
 pub(crate) mod fused;
+mod fused_walk;
 mod gaussian;
 mod in_registers;
 mod inverse_multiquadric;
@@ -215,6 +216,12 @@ impl Kernel {
             }
         }
     }
+}
+
+/// Checks that the machine has the instruction set that the environment variable `KERNELET_SIMD` names: avx512, avx2 or portable. Without it the widest
+/// is used.
+pub fn check_instruction_set() -> Result<()> {
+    simd::Isa::forced().map(drop)
 }
 
 #[cfg(test)]

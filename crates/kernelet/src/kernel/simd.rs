@@ -5,7 +5,9 @@
 //! source and the twin against which the others are tested ([`run_baseline`]).
 #![allow(unsafe_code)]
 
-use crate::linalg::Real;
+use std::sync::OnceLock;
+
+use crate::{Error, Result, linalg::Real};
 
 /// A loop worth compiling for several instruction sets.
 pub(crate) trait Job {
@@ -71,8 +73,43 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The widest set of this machine.
+    /// The widest set of this machine, or the one that the environment variable `KERNELET_SIMD` names where the machine has it.
     pub fn detect() -> Isa {
+        static CHOSEN: OnceLock<Isa> = OnceLock::new();
+        *CHOSEN.get_or_init(|| Isa::forced().ok().flatten().unwrap_or(Isa::widest()))
+    }
+
+    /// The set that `KERNELET_SIMD` names; an error where the machine does not have it or there is no such set.
+    pub fn forced() -> Result<Option<Isa>> {
+        let Some(name) = std::env::var_os("KERNELET_SIMD") else { return Ok(None) };
+        let available: Vec<Isa> = Isa::widest().with_narrower().to_vec();
+        let found = available.iter().find(|isa| name.to_str() == Some(isa.name()));
+        match found {
+            Some(isa) => Ok(Some(*isa)),
+            None => {
+                let names: Vec<&str> = available.iter().map(|isa| isa.name()).collect();
+                Err(Error::request(format!("KERNELET_SIMD is {}, but this machine has {}", name.display(), names.join(", "))))
+            }
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Isa::Avx512 => "avx512",
+            Isa::Avx2 => "avx2",
+            Isa::Portable => "portable",
+        }
+    }
+
+    fn with_narrower(self) -> &'static [Isa] {
+        match self {
+            Isa::Avx512 => &[Isa::Avx512, Isa::Avx2, Isa::Portable],
+            Isa::Avx2 => &[Isa::Avx2, Isa::Portable],
+            Isa::Portable => &[Isa::Portable],
+        }
+    }
+
+    fn widest() -> Isa {
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx512f")
@@ -91,12 +128,36 @@ impl Isa {
 
     /// All sets of this machine, for tests that go through them.
     #[cfg(test)]
-    pub fn available() -> Vec<Isa> {
-        match Isa::detect() {
-            Isa::Avx512 => vec![Isa::Avx512, Isa::Avx2, Isa::Portable],
-            Isa::Avx2 => vec![Isa::Avx2, Isa::Portable],
-            Isa::Portable => vec![Isa::Portable],
+    pub fn available() -> &'static [Isa] {
+        Isa::widest().with_narrower()
+    }
+}
+
+/// Memory that will soon be read, so that it can be asked for before.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ahead {
+    start: usize,
+    numbers: usize,
+    size: usize,
+}
+
+impl Ahead {
+    /// These numbers.
+    pub fn of<T>(values: &[T]) -> Self {
+        Ahead { start: values.as_ptr().addr(), numbers: values.len(), size: size_of::<T>() }
+    }
+
+    /// Asks for the cache line of number `i`; behind the end nothing is asked for.
+    #[inline(always)]
+    pub fn prefetch(self, i: usize) {
+        #[cfg(target_arch = "x86_64")]
+        if i < self.numbers {
+            use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+            // SAFETY: a prefetch of any address is without effect on what the program sees.
+            unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::without_provenance(self.start + i * self.size)) }
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = i;
     }
 }
 
@@ -142,8 +203,18 @@ pub(crate) fn width<R>(isa: Isa) -> usize {
     bytes / size_of::<R>()
 }
 
-/// Registers side by side in a panel; the same for all instruction sets.
-pub(crate) const PANEL: usize = 3;
+impl Isa {
+    /// Rows that are worked on at once, and registers side by side in a panel of vectors: with the panel and one row they fit the registers, 32 of
+    /// AVX-512 and NEON, 16 of AVX2 and SSE2. (AVX2 with 4 x 3 needs one register too many and runs at half the speed.)
+    pub const fn tile(self) -> (usize, usize) {
+        match self {
+            Isa::Avx512 => (8, 3),
+            Isa::Avx2 => (6, 2),
+            Isa::Portable if cfg!(target_arch = "aarch64") => (8, 3),
+            Isa::Portable => (4, 2),
+        }
+    }
+}
 
 /// 2^r on [-1/2, 1/2]: p(0) = 1, interpolated at Chebyshev nodes. Relative error 6e-16 (f64) and 5e-9 (f32).
 const POWER_F64: [f64; 11] = [
@@ -290,19 +361,18 @@ mod x86 {
         }
     }
 
-    // For AVX2: `max` returns its second operand when either is NaN, and the comparison "not less than" is true for NaN, so NaN stays.
+    // For AVX2: a number near 1.5 times a power of two rounds what is added to it to a whole k, and with the exponent's bias in it leaves 2^k in its low bits.
+    // `max` returns its second operand when either is NaN, and the comparison "not less than" is true for NaN, so NaN stays.
     #[inline(always)]
     unsafe fn exp2_256d(t: __m256d) -> __m256d {
         unsafe {
             let least = _mm256_set1_pd(-1022.0);
             let clamped = _mm256_max_pd(least, t);
-            let round = _mm256_set1_pd(6755399441055744.0);
+            let round = _mm256_set1_pd(6_755_399_441_055_744.0 + 1023.0);
             let shifted = _mm256_add_pd(clamped, round);
             let r = _mm256_sub_pd(clamped, _mm256_sub_pd(shifted, round));
-            let exponent = _mm256_slli_epi64::<52>(_mm256_castpd_si256(shifted));
-            let result = _mm256_castsi256_pd(_mm256_add_epi64(_mm256_castpd_si256(power(r, &POWER_F64)), exponent));
-            // Integers added to the bits of a NaN may leave any number: NaN is put back.
-            let result = _mm256_blendv_pd(result, t, _mm256_cmp_pd::<_CMP_UNORD_Q>(t, t));
+            let scale = _mm256_castsi256_pd(_mm256_slli_epi64::<52>(_mm256_castpd_si256(shifted)));
+            let result = _mm256_mul_pd(power(r, &POWER_F64), scale);
             _mm256_and_pd(result, _mm256_cmp_pd::<_CMP_NLT_UQ>(t, least))
         }
     }
@@ -312,12 +382,11 @@ mod x86 {
         unsafe {
             let least = _mm256_set1_ps(-126.0);
             let clamped = _mm256_max_ps(least, t);
-            let round = _mm256_set1_ps(12582912.0);
+            let round = _mm256_set1_ps(12_582_912.0 + 127.0);
             let shifted = _mm256_add_ps(clamped, round);
             let r = _mm256_sub_ps(clamped, _mm256_sub_ps(shifted, round));
-            let exponent = _mm256_slli_epi32::<23>(_mm256_castps_si256(shifted));
-            let result = _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(power(r, &POWER_F32)), exponent));
-            let result = _mm256_blendv_ps(result, t, _mm256_cmp_ps::<_CMP_UNORD_Q>(t, t));
+            let scale = _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_castps_si256(shifted)));
+            let result = _mm256_mul_ps(power(r, &POWER_F32), scale);
             _mm256_and_ps(result, _mm256_cmp_ps::<_CMP_NLT_UQ>(t, least))
         }
     }
@@ -329,12 +398,12 @@ mod x86 {
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma,avx2")]
     pub(super) fn wide<V: Vector>(job: impl VectorJob<V::Real>) {
-        job.run::<V, 8, PANEL>();
+        job.run::<V, { Isa::Avx512.tile().0 }, { Isa::Avx512.tile().1 }>();
     }
 
     #[target_feature(enable = "avx2,fma")]
     pub(super) fn narrow<V: Vector>(job: impl VectorJob<V::Real>) {
-        job.run::<V, 4, PANEL>();
+        job.run::<V, { Isa::Avx2.tile().0 }, { Isa::Avx2.tile().1 }>();
     }
 }
 
@@ -349,7 +418,7 @@ macro_rules! simd_real {
                     // SAFETY: as above.
                     #[cfg(target_arch = "x86_64")]
                     Isa::Avx2 => unsafe { x86::narrow::<std::arch::x86_64::$narrow>(job) },
-                    _ => job.run::<$portable, 4, PANEL>(),
+                    _ => job.run::<$portable, { Isa::Portable.tile().0 }, { Isa::Portable.tile().1 }>(),
                 }
             }
         }

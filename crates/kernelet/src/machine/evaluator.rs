@@ -11,8 +11,8 @@ use crate::{
     kernel::{
         Kernel,
         block::{Columns, Scratch},
-        fused::{Packed, RowSource, Rows},
-        simd::SimdReal,
+        fused::{DenseRows, Packed, RowSource, Rows},
+        simd::{Ahead, SimdReal},
     },
     linalg::{Matrix, Product, Real, dot},
 };
@@ -44,15 +44,6 @@ pub(super) enum InputRows<'a> {
     Borrowed(DenseRows<'a>, usize),
 }
 
-/// Dense rows in memory of the caller, one after another.
-#[derive(Clone, Copy, Debug)]
-pub enum DenseRows<'a> {
-    /// Double precision.
-    F64(&'a [f64]),
-    /// Single precision.
-    F32(&'a [f32]),
-}
-
 impl RowSource for Input<'_> {
     fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
         let dim = buffer.len();
@@ -79,9 +70,33 @@ impl RowSource for Input<'_> {
         }
         (buffer, beyond)
     }
+
+    fn dense(&self, dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
+        Some((self.lying(dim)?, self.scale))
+    }
+
+    fn ahead(&self, count: usize, dim: usize) -> Ahead {
+        match self.lying(dim) {
+            Some(DenseRows::F64(values)) => Ahead::of(values.get(count * dim..).unwrap_or_default()),
+            Some(DenseRows::F32(values)) => Ahead::of(values.get(count * dim..).unwrap_or_default()),
+            None => Ahead::default(),
+        }
+    }
 }
 
 impl Input<'_> {
+    /// The rows as they lie in memory, from the first on; none where they are sparse.
+    fn lying(&self, dim: usize) -> Option<DenseRows<'_>> {
+        match self.rows {
+            InputRows::One(row) => Some(DenseRows::F64(row)),
+            InputRows::Points(Points::F64(matrix), first) => Some(DenseRows::F64(&matrix.values()[first * dim..])),
+            InputRows::Points(Points::F32(matrix), first) => Some(DenseRows::F32(&matrix.values()[first * dim..])),
+            InputRows::Points(Points::Sparse(_), _) => None,
+            InputRows::Borrowed(DenseRows::F64(values), first) => Some(DenseRows::F64(&values[first * dim..])),
+            InputRows::Borrowed(DenseRows::F32(values), first) => Some(DenseRows::F32(&values[first * dim..])),
+        }
+    }
+
     /// `count` rows through the scale and its map, one after another in `mapped.out`.
     pub fn map(&self, map: &Matrix, count: usize, mapped: &mut Mapped) {
         let Mapped { rows, out } = mapped;
@@ -270,7 +285,7 @@ impl<R: SimdReal> Fused<R> {
             return false;
         }
         match &self.outputs {
-            FusedOutputs::Few(runs) => self.packed.sums(runs, rows, out),
+            FusedOutputs::Few(runs) => self.packed.sums(runs, rows, input.ahead(count, self.packed.dim()), out),
             FusedOutputs::Many(mixer) => {
                 mixer.start(count, sums);
                 for first in (0..self.packed.lanes()).step_by(self.packed.tile()) {

@@ -11,9 +11,10 @@ mod posterior;
 mod predict;
 mod probability;
 
+pub use crate::kernel::fused::DenseRows;
 pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
-pub use evaluator::{DenseRows, Work};
+pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
 pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricLoss, MetricMetadata, PathMetadata, SizeLoss, SizeMetrics};
 pub(crate) use norm::inner_products;

@@ -7,12 +7,12 @@ use rayon::prelude::*;
 
 use super::{
     Decision, Machine,
-    evaluator::{DenseRows, Evaluator, Input, InputRows, Work},
+    evaluator::{Evaluator, Input, InputRows, Work},
 };
 use crate::{
     Error, Result,
     data::{Label, Points, Scale},
-    kernel::fused::ROWS,
+    kernel::fused::{DenseRows, ROWS},
     linalg::Matrix,
 };
 

@@ -195,7 +195,11 @@ impl<L: Searched> LearnedMetric<L> {
                 at = end;
                 metric.start = at.metric.clone();
                 let before = if k == 0 { MetricLoss::default() } else { tried[place].measured };
-                let measured = MetricLoss { penalty: Some(penalty), dimensions: form.dimensions(), ..with_fold(before, k, &learner, &found.machine, validation)? };
+                let measured = MetricLoss {
+                    penalty: Some(penalty),
+                    dimensions: form.dimensions(),
+                    ..with_fold(before, k, &learner, &found.machine, validation)?
+                };
                 let now = Validated { candidate, measured, metric, at: at.clone() };
                 if k == 0 { tried.push(now) } else { tried[place] = now }
             }
