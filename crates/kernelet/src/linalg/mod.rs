@@ -1,5 +1,6 @@
 //! The only place that sees the linear-algebra crate: matrices, products, factors.
 mod cholesky;
+mod descent;
 mod eigen;
 mod factor;
 mod gram;
@@ -15,6 +16,7 @@ pub use factor::Factor;
 pub(crate) use factor::Lower;
 pub(crate) use gram::{outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
+pub(crate) use descent::{Begin, Descent};
 pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::Product;
