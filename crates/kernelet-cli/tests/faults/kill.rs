@@ -59,5 +59,6 @@ fn a_search_that_is_killed_ends_with_the_same_bits_as_one_that_is_not() {
         assert_eq!(folder.names(), ["a.svm", "whole"], "temporary files are left");
     }
     println!("{killed} kills, {resumed} runs resumed");
-    assert!(3 * resumed > killed, "{killed} kills, but only {resumed} runs resumed");
+    // A run that is killed does not live to say that it resumed.
+    assert!(2 * resumed > turn, "{turn} runs ended, but only {resumed} had resumed");
 }

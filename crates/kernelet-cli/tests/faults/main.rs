@@ -1,5 +1,6 @@
 //! Faults: processes that are killed, disks that are full, folders that take no file. A short part of each runs with all tests; with `KERNELET_HARD=1`
 //! (`make test-hard`) there are many more of the same.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 #[path = "../cli/program.rs"]
 #[allow(dead_code, reason = "the tests of the program use more of it")]
 mod program;

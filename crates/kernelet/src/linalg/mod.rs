@@ -11,12 +11,12 @@ mod product;
 mod vector;
 
 pub(crate) use cholesky::Cholesky;
+pub(crate) use descent::{Begin, Descent};
 pub use eigen::Eigen;
 pub use factor::Factor;
 pub(crate) use factor::Lower;
 pub(crate) use gram::{outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
-pub(crate) use descent::{Begin, Descent};
 pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::Product;

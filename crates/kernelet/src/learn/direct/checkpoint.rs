@@ -252,7 +252,10 @@ mod tests {
         ];
         for (learner, data) in others {
             let error = learner.learn(&data, &Watch::none()).unwrap_err().to_string();
-            assert!(error.contains("is not a checkpoint of this search: it is of other rows, other settings or another version"), "{error}");
+            assert!(
+                error.contains("is not a checkpoint of this search: it is of other rows, other settings or another version"),
+                "{error}"
+            );
         }
         assert_eq!(std::fs::read(&file).unwrap(), kept);
         // Memory changes no bit and may be another; several starts have no checkpoint.
