@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,22 @@ MUTANT_TESTS ?= smo svc svr one_class refit conformance
 SHARD ?= 0/8
 mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit tests named MUTANT_TESTS; SHARD=K/N; needs cargo install cargo-mutants
 	cargo mutants -p kernelet $(addprefix -f ,$(MUTATED)) --shard $(SHARD) --timeout 120 -j 1 --output target -- --lib -- $(MUTANT_TESTS)
+
+# One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
+SECONDS ?= 60
+FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem
+fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
+	python3 fuzz/seeds.py target/fuzz-corpus
+	for name in $(FUZZ); do \
+		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run "$$name" target/fuzz-corpus/"$$name" -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
+	done
+
+test-hard: ## the long runs of the tests of faults and limits: hundreds of killed, interrupted and starved processes
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet-cli --test faults -- --nocapture
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet --test metamorphic
+
+deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
+	cargo deny check
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check

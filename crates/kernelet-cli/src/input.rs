@@ -51,6 +51,7 @@ impl Input {
 
     /// The same a block at a time, without targets, so that the file may be larger than memory.
     pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
+        self.check_target(path)?;
         let how = self.reading(reading_for(machine));
         let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
         Ok(Blocks { path, blocks, notes: vec![], input: self.clone() })
@@ -67,7 +68,21 @@ impl Input {
         Reading { format: self.format, target_column: self.target.clone(), ..how }
     }
 
+    /// The target of LIBSVM text comes first in each line; of arrays it is `y`.
+    fn check_target(&self, path: &str) -> Result<()> {
+        let Some(target) = &self.target else { return Ok(()) };
+        let format = self.format.or_else(|| Format::from_path(path).ok());
+        match format.is_some_and(|format| matches!(format, Format::Libsvm | Format::Npz)) {
+            false => Ok(()),
+            true => Err(Failure::usage(format!(
+                "--target {target} names a column of a table, but {path} is {}, which has its target in a place of its own",
+                format.map_or("", Format::name)
+            ))),
+        }
+    }
+
     fn read(&self, path: &str, how: Reading, session: &Session) -> Result<Dataset> {
+        self.check_target(path)?;
         let how = self.reading(how);
         let Read { dataset, notes } = read::read(path, &how).map_err(|error| Failure::in_file(path, error))?;
         notes.iter().for_each(|note| session.note(note));

@@ -17,6 +17,8 @@ pub enum Status {
     Converged,
     /// Less came out than was asked for, because there is no more.
     Capped,
+    /// The objective no longer improves, though the stopping rule is not met: rounding allows no more.
+    Stalled,
     /// The limit of iterations came first.
     IterationLimit,
     /// The caller cancelled.
@@ -29,16 +31,18 @@ impl Status {
         match self {
             Status::Converged => "converged",
             Status::Capped => "capped",
+            Status::Stalled => "stalled",
             Status::IterationLimit => "iteration-limit",
             Status::Cancelled => "cancelled",
         }
     }
 
-    /// The less finished of two: cancelled before limited before capped before converged.
+    /// The less finished of two: cancelled before limited before stalled before capped before converged.
     pub fn worse(self, other: Status) -> Status {
         match (self, other) {
             (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
             (Status::IterationLimit, _) | (_, Status::IterationLimit) => Status::IterationLimit,
+            (Status::Stalled, _) | (_, Status::Stalled) => Status::Stalled,
             (Status::Capped, _) | (_, Status::Capped) => Status::Capped,
             _ => Status::Converged,
         }
@@ -223,6 +227,7 @@ mod tests {
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
         assert_eq!(Converged.worse(Capped), Capped);
         assert_eq!(Capped.worse(IterationLimit), IterationLimit);
+        assert_eq!((Capped.worse(Stalled), IterationLimit.worse(Stalled)), (Stalled, IterationLimit));
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::trained::FeatureScales;
 use crate::{
-    failure::Result,
+    failure::{Failure, Result},
     files, input,
     layout::{count, counted, figure, lines, list, percent, table},
     session::{Answer, Session},
@@ -43,6 +43,9 @@ impl Inspect {
     pub fn run(self, session: &Session) -> Result<()> {
         if let Some(output) = &self.output {
             files::check_output(output, &[&self.model])?;
+            if !output.extension().is_some_and(|end| end.eq_ignore_ascii_case("png")) {
+                return Err(Failure::usage(format!("--images draws a PNG file, but {} does not end in .png", output.display())));
+            }
         }
         let (machine, kind) = input::model(&self.model)?;
         if let (Some(size), Some(output)) = (self.images, &self.output) {

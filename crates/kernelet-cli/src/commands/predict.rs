@@ -147,7 +147,8 @@ impl Predict {
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
         while let Some(data) = next {
             let clock = Instant::now();
-            let (following, outputs) = rayon::join(|| blocks.next(session), || self.values.of(machine, &predictor, &data.points));
+            let (following, outputs) =
+                rayon::join(|| blocks.next(session), || self.values.of(machine, &predictor, &data.points, done.rows));
             done.seconds += clock.elapsed().as_secs_f64();
             take(&outputs?)?;
             done.rows += data.len();
@@ -172,9 +173,13 @@ impl Predict {
 }
 
 impl Values {
-    /// What is written for some rows, as numbers; labels are still outputs.
-    fn of(self, machine: &Machine, predictor: &Predictor, points: &Points) -> Result<Matrix> {
-        let outputs = predictor.outputs(points)?;
+    /// What is written for some rows, as numbers; labels are still outputs. `before` rows were written earlier.
+    fn of(self, machine: &Machine, predictor: &Predictor, points: &Points, before: usize) -> Result<Matrix> {
+        // Rows are counted from the first of the file, not of the block.
+        let outputs = predictor.outputs(points).map_err(|error| match error {
+            Error::NotFinite { what, row, column, value } => Error::NotFinite { what, row: before + row, column, value },
+            other => other,
+        })?;
         let ratio = machine.decision == Decision::Ratio;
         let joined = |width: usize, row: &dyn Fn(usize) -> Vec<f64>| {
             let values = (0..outputs.rows()).flat_map(row).collect();

@@ -7,7 +7,7 @@ use std::{
 use clap::Args;
 use kernelet::{
     Named,
-    data::{Classes, Dataset, Label, Target},
+    data::{Classes, Dataset, Label, Target, memory},
     machine::{Calibration, FeatureMetadata, SizeMetrics},
     model::{self, range::Range},
     request::{self, Given},
@@ -83,6 +83,9 @@ impl Train {
             .transpose()?;
         let request = &self.request.0;
         request.check()?;
+        if let Some(megabytes) = request.search.memory {
+            memory::raise_limit(megabytes.saturating_mul(1 << 20));
+        }
         if self.start.is_some() {
             request.check_start()?;
         }

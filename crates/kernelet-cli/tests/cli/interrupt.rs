@@ -6,17 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::program::{Folder, command, run};
-
-/// Labels without any pattern, which take long to fit.
-fn hard(n: usize) -> String {
-    let row = |i: usize| {
-        let label = (i * i * 7919 + i * 104_729) / 13 % 2;
-        let values = (1..6).map(|j| format!(" {j}:{}", ((i * j) as f64 * 0.7).sin()));
-        format!("{label}{}\n", values.collect::<String>())
-    };
-    (0..n).map(row).collect()
-}
+use crate::program::{Folder, command, hard, run};
 
 /// Starts the program, waits until it has read its data, and presses Ctrl-C.
 fn interrupted(arguments: &[&str]) -> (Option<i32>, String, String) {

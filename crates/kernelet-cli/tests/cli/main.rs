@@ -24,6 +24,7 @@ mod inspect;
 mod interrupt;
 mod kept_files;
 mod labels;
+mod limits;
 mod metric;
 mod pca;
 mod predict;

@@ -127,6 +127,16 @@ pub fn two_classes(n: usize) -> String {
     rows(n).map(|(class, x, y)| format!("{} 1:{x} 2:{y}\n", ["-1", "+1"][class % 2])).collect()
 }
 
+/// Labels without any pattern, which take long to fit.
+pub fn hard(n: usize) -> String {
+    let row = |i: usize| {
+        let label = (i * i * 7919 + i * 104_729) / 13 % 2;
+        let values = (1..6).map(|j| format!(" {j}:{}", ((i * j) as f64 * 0.7).sin()));
+        format!("{label}{}\n", values.collect::<String>())
+    };
+    (0..n).map(row).collect()
+}
+
 /// Points on three rings, CSV with a header, labels that are words.
 pub fn three_classes(n: usize) -> String {
     let ring =

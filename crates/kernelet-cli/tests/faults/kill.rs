@@ -5,8 +5,8 @@ use std::{
 };
 
 use crate::{
-    Moments, ended_within, hard,
-    program::{Folder, command, run},
+    Moments, ended_within,
+    program::{Folder, command, hard, run},
     times,
 };
 

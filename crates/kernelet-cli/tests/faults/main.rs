@@ -5,7 +5,9 @@
 #[allow(dead_code, reason = "the tests of the program use more of it")]
 mod program;
 
+mod disk;
 mod kill;
+mod signals;
 
 use std::{
     process::Child,
@@ -37,14 +39,4 @@ fn ended_within(child: &mut Child, limit: Duration) -> bool {
         std::thread::sleep(Duration::from_millis(2));
     }
     child.try_wait().unwrap().is_some()
-}
-
-/// Rows of two classes without any pattern, which take long to fit.
-fn hard(n: usize) -> String {
-    let row = |i: usize| {
-        let label = (i * i * 7919 + i * 104_729) / 13 % 2;
-        let values = (1..6).map(|j| format!(" {j}:{}", ((i * j) as f64 * 0.7).sin()));
-        format!("{label}{}\n", values.collect::<String>())
-    };
-    (0..n).map(row).collect()
 }

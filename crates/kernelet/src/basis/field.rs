@@ -15,10 +15,10 @@ use rayon::prelude::*;
 
 use crate::{
     Error, Result,
-    data::Points,
+    data::{Points, memory},
     kernel::{
         Argument, Kernel,
-        block::{Columns, Scratch},
+        block::{CHUNK, Columns, Scratch},
         simd::{self, Job, multiply_add},
     },
     linalg::{Matrix, Product, Real, product_transposed},
@@ -30,19 +30,14 @@ const TILE: (usize, usize) = (192, 768);
 /// So few moving points are summed faster row by row than by a matrix product, which would rearrange all fixed points for them.
 const FEW: usize = 12;
 
-/// Sparse vectors are made dense; more numbers than this (1 GiB) are rejected.
-const LARGEST: usize = 1 << 27;
-
 /// Refuses sparse points of so many features that `vectors` dense ones would not fit.
 pub(crate) fn check_dense(method: &str, points: &Points, vectors: usize) -> Result<()> {
-    let dim = points.dim();
-    if !points.is_sparse() || vectors.saturating_mul(dim) <= LARGEST {
+    if !points.is_sparse() {
         return Ok(());
     }
-    let gigabytes = 8.0 * vectors as f64 * dim as f64 / f64::from(1 << 30);
-    Err(Error::data(format!(
-        "{method} works with dense vectors, and {vectors} of {dim} features would take {gigabytes:.1} GiB; use pursuit or a basis, which keep sparse vectors"
-    )))
+    // Chunks of rows are dense beside them.
+    memory::require(method, vectors.saturating_add(CHUNK), points.dim())
+        .map_err(|error| Error::data(format!("{error}; pursuit and a basis of given rows keep sparse vectors")))
 }
 
 /// Fixed points.

@@ -4,9 +4,9 @@
 //! Cost of a round: n m d. Rounds end when no point changes its cluster.
 use rayon::prelude::*;
 
-use super::{Basis, BasisBudget, BasisMethod, JITTER};
+use super::{Basis, BasisBudget, BasisMethod, JITTER, field::check_dense};
 use crate::{
-    Error, Result,
+    Result,
     data::Points,
     draw::Draw,
     kernel::Kernel,
@@ -16,9 +16,6 @@ use crate::{
 
 /// Rows of one unit of work.
 const CHUNK: usize = 512;
-
-/// Dense centres are made; more numbers than this are rejected.
-const LARGEST: usize = 1 << 30;
 
 /// k-means centres.
 #[derive(Clone, Debug)]
@@ -57,13 +54,7 @@ impl KMeans {
     /// At most `count` centres; fewer where there are fewer distinct points.
     pub fn centres(&self, points: &Points, count: usize, watch: &Watch) -> Result<Matrix> {
         let count = count.min(points.len());
-        if count.saturating_mul(points.dim()) > LARGEST {
-            let numbers = count.saturating_mul(points.dim());
-            return Err(Error::data(format!(
-                "{count} dense centres of {} features are {numbers} numbers; use rpcholesky or random, which keep sparse rows",
-                points.dim()
-            )));
-        }
+        check_dense("k-means", points, count)?;
         let mut draw = Draw::seeded(self.seed);
         let mut centres = self.spread(points, count, &mut draw);
         let mut owners = vec![usize::MAX; points.len()];

@@ -106,6 +106,23 @@ impl Csr {
         chosen
     }
 
+    /// True where the columns are many beside the stored values: what counts all columns is then better done with those that occur.
+    pub(crate) fn is_mostly_empty(&self) -> bool {
+        const ALWAYS: usize = 1 << 16;
+        const EACH: usize = 4;
+        self.dim > ALWAYS.max(EACH * self.stored())
+    }
+
+    /// The columns that occur, ascending, and the rows with these columns alone, renumbered from 0.
+    pub fn compacted(&self) -> (Vec<u32>, Csr) {
+        let mut occur = self.columns.clone();
+        occur.sort_unstable();
+        occur.dedup();
+        let columns = self.columns.iter().map(|column| occur.partition_point(|c| c < column) as u32).collect();
+        let dim = occur.len();
+        (occur, Csr { columns, dim, ..self.clone() })
+    }
+
     /// Columns as rows: row j of the result lists the rows of `self` in which column j is not zero.
     pub fn transposed(&self) -> Csr {
         let mut starts = vec![0usize; self.dim + 1];
@@ -130,6 +147,33 @@ impl Csr {
     }
 }
 
+/// Sparse rows by column. Columns that never occur take no memory, however large their numbers are.
+#[derive(Debug)]
+pub(crate) struct ByColumn {
+    /// The columns that occur; none where they are few enough to count all.
+    occur: Option<Vec<u32>>,
+    columns: Csr,
+}
+
+impl ByColumn {
+    pub fn new(rows: &Csr) -> Self {
+        if !rows.is_mostly_empty() {
+            return ByColumn { occur: None, columns: rows.transposed() };
+        }
+        let (occur, compact) = rows.compacted();
+        ByColumn { occur: Some(occur), columns: compact.transposed() }
+    }
+
+    /// The rows in which a column is not zero, and its values there.
+    pub fn column(&self, column: u32) -> SparseRow<'_> {
+        let place = match &self.occur {
+            None => Some(column as usize),
+            Some(occur) => occur.binary_search(&column).ok(),
+        };
+        place.filter(|&place| place < self.columns.len()).map_or((&[], &[]), |place| self.columns.row(place))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,6 +188,17 @@ mod tests {
         assert_eq!(a.transposed().row(3), (&[0u32][..], &[2.0][..]));
         assert_eq!(a.transposed().transposed(), a);
         assert_eq!(a.select(&[2, 0]).row(1), a.row(0));
+    }
+
+    #[test]
+    fn columns_are_found_whether_all_are_counted_or_not() {
+        let near = example();
+        let far = Csr::new(vec![0, 2, 2, 3], vec![0, 4_294_967_294, 70_000], vec![1.0, 2.0, 3.0], u32::MAX as usize).unwrap();
+        let (near, far) = (ByColumn::new(&near), ByColumn::new(&far));
+        for (a, b) in [(0, 0), (3, 4_294_967_294), (1, 70_000), (2, 5), (9, 4_294_967_293)] {
+            assert_eq!(near.column(a), far.column(b));
+        }
+        assert_eq!(far.column(70_000), (&[2u32][..], &[3.0][..]));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub fn smooth(points: &Points, width: usize, height: usize, sigma_pixels: f64) -
     Ok(match points {
         Points::F64(images) => smoothed(images.clone(), &across, &down).into(),
         Points::F32(images) => smoothed(images.clone(), &across, &down).into(),
-        Points::Sparse(_) => smoothed(points.to_dense(), &across, &down).into(),
+        Points::Sparse(_) => smoothed(points.dense("smoothing")?, &across, &down).into(),
     })
 }
 

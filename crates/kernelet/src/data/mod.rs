@@ -6,6 +6,7 @@ mod digits;
 mod generate;
 mod image;
 mod linear_map;
+pub mod memory;
 mod points;
 pub mod read;
 mod scale;
@@ -13,6 +14,7 @@ mod split;
 mod table;
 mod target;
 
+pub(crate) use csr::ByColumn;
 pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
 pub(crate) use dataset::check_classes;

@@ -1,7 +1,7 @@
 //! Points: rows of features, dense in either precision or sparse.
 use std::ops::Range;
 
-use super::csr::Csr;
+use super::{csr::Csr, memory};
 use crate::{
     Error, Result,
     linalg::{Matrix, Real},
@@ -109,6 +109,14 @@ impl Points {
         let mut dense = Matrix::zeros(self.len(), self.dim());
         self.copy_rows(0..self.len(), self.dim(), dense.values_mut());
         dense
+    }
+
+    /// The same where `what` needs it, or an error where sparse points would take more memory than the limit.
+    pub fn dense(&self, what: &str) -> Result<Matrix> {
+        if self.is_sparse() {
+            memory::require(what, self.len(), self.dim())?;
+        }
+        Ok(self.to_dense())
     }
 
     /// Dense storage where more than a quarter of the values are stored, else as it is.

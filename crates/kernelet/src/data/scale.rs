@@ -9,7 +9,7 @@
 //! that it cannot be divided by its spread, has factor 1: shifted it becomes 0, unshifted it stays as it is.
 use serde::{Deserialize, Serialize};
 
-use super::{Csr, Points, linear_map::as_rows};
+use super::{Csr, Points, linear_map::as_rows, memory};
 use crate::{
     Error, Named, Result,
     linalg::{Matrix, Real, dot},
@@ -29,6 +29,9 @@ pub struct Scale {
     pub map: Option<Matrix>,
 }
 
+/// Numbers for each feature that fitting a scale holds.
+const NUMBERS: usize = 8;
+
 impl Scale {
     /// Shifts and factors without a map.
     pub fn new(shift: Option<Vec<f64>>, factor: Vec<f64>) -> Self {
@@ -40,6 +43,7 @@ impl Scale {
     /// The deviation is that of the rows themselves (divided by n, not n - 1) about their mean, zeros included.
     pub fn standard(points: &Points) -> Result<Self> {
         check_usable(points)?;
+        memory::require("scaling", NUMBERS, points.dim())?;
         let ranges = ranges(points);
         let (means, deviations) = moments(points, &ranges);
         let factor = deviations.into_iter().map(inverse).collect();
@@ -49,6 +53,7 @@ impl Scale {
     /// Each feature from -1 to 1, up to rounding; sparse points are divided by the feature's largest magnitude.
     pub fn minmax(points: &Points) -> Result<Self> {
         check_usable(points)?;
+        memory::require("scaling", NUMBERS, points.dim())?;
         let ranges = ranges(points);
         if points.is_sparse() {
             return Ok(Scale::new(None, ranges.iter().map(|range| inverse(range.largest())).collect()));
@@ -88,6 +93,7 @@ impl Scale {
                 fitted(rows, self.dim())?.mapped(|j, value| value * self.factor[j]).into()
             }
             (Points::Sparse(rows), None) => {
+                memory::require("a scaling that moves zeros", rows.len(), self.dim())?;
                 let mut dense = Matrix::<f64>::zeros(rows.len(), self.dim());
                 points.copy_rows(0..rows.len(), self.dim(), dense.values_mut());
                 self.scaled(dense).into()

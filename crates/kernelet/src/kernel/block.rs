@@ -12,7 +12,7 @@ use super::{
     simd::{self, Job, multiply_add},
 };
 use crate::{
-    data::{Csr, Points},
+    data::{ByColumn, Csr, Points},
     linalg::{Matrix, dot, product_transposed},
 };
 
@@ -96,7 +96,7 @@ enum Storage {
     /// Row by row, less `centre`: distances then keep their digits when the data lie far from the origin.
     Dense { rows: Vec<f64>, centre: Vec<f64>, norms: Vec<f64>, by_feature: OnceLock<ByFeature> },
     /// As they are, and by feature.
-    Sparse { rows: Csr, by_feature: Csr, norms: Vec<f64> },
+    Sparse { rows: Csr, by_feature: ByColumn, norms: Vec<f64> },
 }
 
 /// Dense vectors feature by feature and not centred, for sparse x.
@@ -111,7 +111,7 @@ impl Columns {
     pub fn new(kernel: &Kernel, z: &Points) -> Self {
         let argument = kernel.profile().argument();
         let storage = match z {
-            Points::Sparse(rows) => Storage::Sparse { rows: rows.clone(), by_feature: rows.transposed(), norms: z.squared_norms() },
+            Points::Sparse(rows) => Storage::Sparse { rows: rows.clone(), by_feature: ByColumn::new(rows), norms: z.squared_norms() },
             _ => {
                 let mut rows = z.to_dense().into_values();
                 let centre = match argument {
@@ -201,8 +201,8 @@ impl Columns {
                 for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
                     out.fill(0.0);
                     let (columns, values) = x.row(i);
-                    for (&c, &v) in columns.iter().zip(values).filter(|(c, _)| (**c as usize) < self.dim) {
-                        let (places, weights) = by_feature.row(c as usize);
+                    for (&c, &v) in columns.iter().zip(values) {
+                        let (places, weights) = by_feature.column(c);
                         let from = places.partition_point(|&j| (j as usize) < first);
                         for (&j, &w) in places[from..].iter().zip(&weights[from..]).take_while(|(j, _)| (**j as usize) < vectors.end) {
                             out[j as usize - first] += v * w;
@@ -228,12 +228,13 @@ impl Columns {
             }
             (_, Storage::Sparse { rows: z, norms, .. }) => {
                 let mut row = std::mem::take(&mut scratch.rows);
-                row.resize(self.dim, 0.0);
+                let given = x.dim().min(self.dim);
+                row.resize(given, 0.0);
                 for (i, out) in rows.zip(out.chunks_exact_mut(width.max(1))) {
-                    x.copy_rows(i..i + 1, self.dim, &mut row);
+                    x.copy_rows(i..i + 1, given, &mut row);
                     for (j, out) in out.iter_mut().enumerate() {
                         let (columns, values) = z.row(first + j);
-                        *out = columns.iter().zip(values).map(|(&c, v)| row[c as usize] * v).sum();
+                        *out = columns.iter().zip(values).map_while(|(&c, v)| Some(row.get(c as usize)? * v)).sum();
                     }
                     self.to_arguments(out, dot(&row, &row), &norms[first..], |j| mixed_distance(z.row(first + j), &row));
                     apply(out);

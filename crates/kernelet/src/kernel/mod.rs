@@ -33,7 +33,7 @@ pub use width::gamma_by_scale;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Result;
+use crate::{Error, Result, data::Points};
 
 /// The scalar of a pair (x, z) that a kernel is a function of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,6 +154,30 @@ impl Kernel {
     /// The name on the command line, in Python and in model files.
     pub fn name(&self) -> &'static str {
         self.profile().name()
+    }
+
+    /// An error that names the first row too large to compute with: kernel values of products must fit into single precision, in which solvers
+    /// keep them, and squared lengths must be finite; else every result would be NaN or infinite.
+    pub fn check_rows(&self, points: &Points) -> Result<()> {
+        let mut lengths = points.squared_norms();
+        let (what, most) = match self.profile().argument() {
+            _ if matches!(self, Kernel::Precomputed(_)) => return Ok(()),
+            Argument::SquaredDistance => ("the squared length |x|^2", 1e300),
+            Argument::DotProduct => {
+                self.profile().values(&mut lengths);
+                ("the kernel value k(x, x)", f64::from(f32::MAX))
+            }
+        };
+        // NaN is not in the range either.
+        match lengths.iter().position(|value| !(-most..=most).contains(value)) {
+            None => Ok(()),
+            Some(row) => Err(Error::data(format!(
+                "{what} of row {} is {:.1e} with the {} kernel, too large to compute with; scale the rows, or choose a smaller `gamma` or `degree`",
+                row + 1,
+                lengths[row],
+                self.name()
+            ))),
+        }
     }
 
     /// An error when a parameter is outside its range.

@@ -14,6 +14,7 @@ mod multiclass;
 mod nadaraya_watson;
 mod nu_svc;
 mod nu_svr;
+mod occurring;
 mod on_basis;
 mod on_gram;
 mod one_class;

@@ -1,8 +1,8 @@
 //! A learner behind a scaling: the scale is fitted on the training rows and becomes part of the machine.
-use super::{Fit, Learner};
+use super::{Fit, Learner, occurring};
 use crate::{
     Error, Result,
-    data::{Dataset, Scale, Scaling},
+    data::{Dataset, Scale, Scaling, memory},
     machine::Machine,
     watch::Watch,
 };
@@ -44,7 +44,7 @@ impl Learner for Scaled {
     }
 
     fn learn(&self, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        self.run(data, |data| Ok(vec![self.learner.learn(data, watch)?]))
+        self.run(data, |data| occurring::learn(data, |data| Ok(vec![self.learner.learn(data, watch)?])))
     }
 
     fn warm_starts(&self) -> bool {
@@ -52,11 +52,14 @@ impl Learner for Scaled {
     }
 
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        if data.points.is_sparse() {
+            memory::require("a warm start", earlier.n_vectors(), data.dim())?;
+        }
         self.run(data, |data| Ok(vec![self.learner.learn_from(earlier, data, watch)?]))
     }
 
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
-        self.scaled(data, |data| self.learner.learn_path(data, watch))
+        self.scaled(data, |data| occurring::learn(data, |data| self.learner.learn_path(data, watch)))
     }
 }
 

@@ -37,7 +37,7 @@ impl Machine {
             scale.map = scale.map.as_ref().map(|map| map.transposed().select(&kept).transposed());
         }
         if !mapped {
-            let columns = self.expansion.vectors.to_dense().transposed().select(&kept);
+            let columns = self.expansion.vectors.dense("leaving out features")?.transposed().select(&kept);
             small.expansion.vectors = Points::F64(columns.transposed());
         }
         let name = |j: usize| self.names.as_ref().map_or_else(|| (j + 1).to_string(), |names| names[j].clone());

@@ -84,6 +84,7 @@ impl Predictor {
         out.values_mut().par_chunks_mut(ROWS * q).enumerate().for_each_init(Work::default, |work, (c, out)| {
             self.chunk(InputRows::Points(points, c * ROWS), out, work);
         });
+        check_outputs(out.values(), q)?;
         Ok(out)
     }
 
@@ -103,7 +104,7 @@ impl Predictor {
         out.par_chunks_mut(ROWS * q.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
             self.chunk(InputRows::Borrowed(rows, c * ROWS), out, work);
         });
-        Ok(())
+        check_outputs(out, q)
     }
 
     /// The outputs of one row, written to `out`. With the same `work` nothing is allocated from the second call on.
@@ -173,6 +174,17 @@ impl Machine {
     /// Classes, targets or features for every row.
     pub fn predict(&self, points: &Points) -> Result<Prediction> {
         Predictor::new(self).predict(points)
+    }
+}
+
+/// An error that names the first row whose outputs overflow: finite rows and models may have kernel values that are not.
+fn check_outputs(outputs: &[f64], width: usize) -> Result<()> {
+    match outputs.iter().position(|output| !output.is_finite()) {
+        None => Ok(()),
+        Some(place) => {
+            let (row, column) = (place / width.max(1), place % width.max(1));
+            Err(Error::NotFinite { what: "an output", row, column, value: outputs[place] })
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub fn draw(machine: &Machine, (width, height): (usize, usize)) -> Result<Vec<u8
         let pixels = width.saturating_mul(height);
         return Err(Error::request(format!("`images` {width}x{height} has {pixels} pixels, but the vectors have {dim} features")));
     }
-    let vectors = machine.expansion.vectors.to_dense();
+    let vectors = machine.expansion.vectors.dense("drawing")?;
     let coefficients = machine.expansion.coefficients.to_dense();
     let (low, high) = vectors.values().iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(*v), h.max(*v)));
     let range = if high > low { high - low } else { 1.0 };

@@ -14,7 +14,10 @@
 use std::{fs, path::Path, str::FromStr};
 
 use super::write_atomically;
-use crate::{Error, Result, data::Scale};
+use crate::{
+    Error, Result,
+    data::{Scale, memory},
+};
 
 /// The content of a range file.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,6 +91,7 @@ impl Range {
         if dim < self.dim() {
             return Err(Error::Shape { what: "features of the range file", expected: dim, found: self.dim() });
         }
+        memory::require("scaling", 2, dim)?;
         let (mut shift, mut factor) = (vec![0.0; dim], vec![0.0; dim]);
         for Feature { column, min, max } in &self.features {
             // Halves, because the difference of two finite numbers need not be finite.

@@ -47,7 +47,7 @@ impl Precision {
         if let Some(value) = machine.expansion.kernel.gamma().into_iter().chain(factors).find(|&value| vanishes(value) || lost(value)) {
             return refuse(value);
         }
-        let vectors = machine.expansion.vectors.to_dense();
+        let vectors = machine.expansion.vectors.dense("the export")?;
         let shifts = machine.scale.iter().filter_map(|scale| scale.shift.as_deref());
         let lists = [vectors.values(), machine.expansion.coefficients.stored().values(), &machine.offsets];
         match lists.into_iter().chain(shifts).chain(machine.map().map(Matrix::values)).flatten().find(|&&value| lost(value)) {

@@ -11,13 +11,13 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Path, Refit, Steps, Strategy, Task,
-        cost_of, part_of,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Refit, Steps, Strategy, Task, cost_of,
+        part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
     model::native,
-    watch::{Status, Watch},
+    watch::Watch,
 };
 
 /// The most sizes that a size path has; of longer runs those that grow by the same factor.
@@ -143,6 +143,7 @@ impl Compress {
     pub fn run(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
         self.check(data.is_some(), start.is_some())?;
         self.check_targets(data)?;
+        check_coefficients(machine)?;
         // A precomputed kernel has values between vectors only in the space of its empirical map, where vectors are chosen and never made.
         let map = EmpiricalMap::of(machine, data)?;
         let mapped = map.as_ref().zip(data).map(|(map, data)| map.rows(data)).transpose()?;
@@ -278,7 +279,7 @@ impl Compress {
             let small = finish.apply(found, &task, watch)?;
             sizes.push((comparison.metrics(&small)?, small));
         }
-        let (_, machine): &(SizeMetrics, Machine) = sizes.last().ok_or_else(|| nothing_found(&path, watch))?;
+        let (_, machine): &(SizeMetrics, Machine) = sizes.last().ok_or_else(|| self.nothing_found(watch))?;
         machine.check()?;
         let (machine, notes, status) = (machine.clone(), path.note.clone().into_iter().collect(), path.status);
         let whole = finish.is_nothing().then_some(path);
@@ -292,6 +293,19 @@ impl Compress {
         // More vectors than there are is no error, and of candidates there may be more than the machine has.
         let most = [self.goals.max_vectors, most].into_iter().flatten().fold(usize::MAX, usize::min);
         Ok(Budget { max_residual: self.goals.max_residual.unwrap_or(0.0), ..Budget::vectors(most) })
+    }
+
+    /// Why a method has returned no vector at all.
+    fn nothing_found(&self, watch: &Watch) -> Error {
+        match self.goals.max_residual {
+            _ if watch.cancelled() => Error::Cancelled,
+            Some(residual) if residual >= 1.0 => {
+                Error::request(format!("`max-residual` {residual} is met without any vector; give a number below 1"))
+            }
+            _ => Error::data(
+                "no vector brings a smaller machine nearer to this one: its outputs are constant, or its terms cancel one another",
+            ),
+        }
     }
 
     /// What the user should know.
@@ -320,10 +334,16 @@ impl Compress {
     }
 }
 
-fn nothing_found(path: &Path, watch: &Watch) -> Error {
-    match watch.cancelled() || path.status == Status::Cancelled {
-        true => Error::Cancelled,
-        false => Error::data("the method found no vector within the bounds; loosen them"),
+/// Squared distances between weight vectors are sums of products of coefficients, which must not overflow.
+fn check_coefficients(machine: &Machine) -> Result<()> {
+    const LARGEST: f64 = 1e100;
+    let coefficients = machine.expansion.coefficients.stored();
+    match coefficients.iter().position(|row| row.iter().any(|value| value.abs() > LARGEST)) {
+        None => Ok(()),
+        Some(place) => Err(Error::data(format!(
+            "vector {} has a coefficient above {LARGEST:e}: the squared length of the weights is not finite, and nothing can be compared with them",
+            place + 1
+        ))),
     }
 }
 

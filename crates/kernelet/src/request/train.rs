@@ -287,6 +287,7 @@ impl Train {
                 HowToScale::Fitted(scaling)
             }
         };
+        self.check_rows(data, &how)?;
         let (learner, tried) = self.chosen(data, &how, &mut notes, watch)?;
         let learner = self.with_probabilities(Box::new(Scaled { how, learner }));
         let mut fits = match &given.start {
@@ -295,6 +296,9 @@ impl Train {
             None => vec![learner.learn(data, watch)?],
         };
         let fit = fits.pop().ok_or_else(|| Error::data("nothing was learned"))?;
+        if !fit.report.objective.is_finite() {
+            return Err(Error::data("the objective is not finite: numbers of this size cannot be trained on; scale rows and targets"));
+        }
         notes.extend(watch.take_notes());
         notes.extend(notes_of(&fit));
         let bound = self.bound(&fit, data, &mut notes)?;

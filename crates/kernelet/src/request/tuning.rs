@@ -51,6 +51,18 @@ impl Train {
         }
     }
 
+    /// An error that names a row too large for the kernel, as far as that is known before settings are chosen.
+    pub(super) fn check_rows(&self, data: &Dataset, how: &HowToScale) -> Result<()> {
+        let kernel = self.kernel.kernel()?;
+        let depends = kernel.gamma().is_some() && self.kernel.fixed_gamma().is_none();
+        // A width that follows from the rows, or is searched for, makes them small enough.
+        let kernel = if depends { kernel.with_gamma(f64::MIN_POSITIVE) } else { kernel };
+        match how.scale_for(data)? {
+            Some(scale) => kernel.check_rows(&scale.apply(&data.points)?),
+            None => kernel.check_rows(&data.points),
+        }
+    }
+
     /// The setting that tuning searches beside the width.
     fn tuned(&self) -> Option<Tuned> {
         self.learner().tuned().filter(|_| self.settings.penalty != Some(Penalty::None))

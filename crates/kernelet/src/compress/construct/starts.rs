@@ -28,6 +28,9 @@ pub struct Starts {
     pub seed: u64,
 }
 
+/// More starts than this are a slip of the keyboard.
+const MOST: usize = 1_000_000;
+
 impl Default for Starts {
     fn default() -> Self {
         Starts { from: StartsFrom::Vectors, count: 10, seed: 0 }
@@ -39,6 +42,9 @@ impl Starts {
     pub fn check(&self) -> Result<()> {
         match (self.count, &self.from) {
             (0, _) => Err(Error::parameter("starts", 0, "at least 1")),
+            (MOST.., _) => {
+                Err(Error::parameter("starts", self.count, format!("below {MOST}: each is a search of its own for every vector")))
+            }
             (_, StartsFrom::Given(points)) if points.is_empty() => Err(Error::data("there are no points to start from")),
             _ => Ok(()),
         }

@@ -289,7 +289,9 @@ fn what_construction_cannot_do_is_rejected_with_an_error() {
     let mut wide = toy::machine(Kernel::gaussian(0.5), 200, 1);
     let rows = Csr::new((0..=200).collect(), (0..200).collect(), vec![1.0; 200], 1_000_000).unwrap();
     wide.expansion.vectors = rows.into();
-    assert!(say(&FixedPoint::default(), &wide).contains("200 of 1000000 features would take 1.5 GiB; use pursuit"));
+    assert!(
+        say(&FixedPoint::default(), &wide).contains("needs dense storage of 456 x 1000000 numbers, 3479 MB, above the limit of 2048 MB")
+    );
     assert!(FixedPoint { starts: Starts { count: 0, ..Starts::default() }, ..FixedPoint::default() }.check().is_err());
 }
 

@@ -8,7 +8,7 @@ use std::{
 
 use flate2::read::MultiGzDecoder;
 
-use crate::{Error, Result};
+use crate::{Error, Result, data::memory};
 
 /// What standard input is called in messages.
 pub(super) const STANDARD_INPUT: &str = "standard input";
@@ -41,9 +41,38 @@ fn open(path: &str) -> Result<Box<dyn Read + Send>> {
     if Path::new(path).is_dir() {
         return Err(Error::io(path, io::ErrorKind::IsADirectory.into()));
     }
-    match fs::File::open(path) {
-        Ok(file) => Ok(Box::new(file)),
-        Err(source) => Err(Error::io(path, source)),
+    let file = fs::File::open(path).map_err(|source| Error::io(path, source))?;
+    match file.metadata().is_ok_and(|there| is_device(&there)) {
+        true => Ok(Box::new(Bounded { source: file, left: memory::limit() })),
+        false => Ok(Box::new(file)),
+    }
+}
+
+#[cfg(unix)]
+fn is_device(there: &fs::Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_char_device(&there.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &fs::Metadata) -> bool {
+    false
+}
+
+/// A device, which may have no end.
+struct Bounded {
+    source: fs::File,
+    left: usize,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other("the device does not end; give a file"));
+        }
+        let most = buffer.len().min(self.left);
+        let read = self.source.read(&mut buffer[..most])?;
+        self.left -= read;
+        Ok(read)
     }
 }
 

@@ -154,7 +154,7 @@ impl Learner for DirectLearner {
 
     /// Starts from the vectors of the earlier machine.
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        let init = Init::Given(earlier.expansion.vectors.to_dense());
+        let init = Init::Given(earlier.expansion.vectors.dense("a warm start")?);
         DirectLearner { search: Search { init, ..self.search.clone() }, ..self.clone() }.learn(data, watch)
     }
 

@@ -125,7 +125,7 @@ impl Learner for Margin {
 
     /// Starts from the vectors of the earlier machine.
     fn learn_from(&self, earlier: &Machine, data: &Dataset, watch: &Watch) -> Result<Fit> {
-        let init = Init::Given(earlier.expansion.vectors.to_dense());
+        let init = Init::Given(earlier.expansion.vectors.dense("a warm start")?);
         Margin { search: Search { init, ..self.search.clone() }, ..self.clone() }.learn(data, watch)
     }
 

@@ -201,8 +201,26 @@ impl Search {
         Ok((level.fit.ended(watch), level.at))
     }
 
+    /// An error where starts and steps would take years: a slip of the keyboard, not a wish.
+    fn check_work(&self, direct: &dyn Direct) -> Result<()> {
+        const MOST: f64 = 1e17;
+        const A_DAY: f64 = 1e9 * 86_400.0;
+        let (rows, dim) = direct.phases().last().map_or((0, 0), |phase| (phase.points.len(), phase.points.dim()));
+        let step = rows as f64 * self.n_vectors as f64 * (dim as f64).min(1e6);
+        let work = self.starts as f64 * (self.iterations as f64 + 1.0) * step;
+        match work > MOST && self.starts > 1 {
+            false => Ok(()),
+            true => Err(Error::parameter(
+                "starts",
+                self.starts,
+                format!("fewer: each makes up to {} steps, and all together would take about {:.0} days", self.iterations, work / A_DAY),
+            )),
+        }
+    }
+
     /// The sizes of the path, of the start whose largest is best.
     fn best(&self, kernel: &Kernel, direct: &dyn Direct, watch: &Watch) -> Result<Vec<Level>> {
+        self.check_work(direct)?;
         let mut best: Option<Vec<Level>> = None;
         for start in 0..self.starts as u64 {
             if watch.cancelled() && best.is_some() {

@@ -21,6 +21,10 @@ const BLOCK: usize = 64;
 /// How many of them one thread computes together.
 const SHARE: usize = 8;
 
+/// At least so many steps, and so many for each variable, that lower the objective by nothing in double precision end the run.
+const STALLED: u64 = 10_000;
+const STALLED_EACH: u64 = 10;
+
 /// Solves the problem.
 pub fn solve(problem: &Problem, rows: &dyn RowSource, settings: &Settings, watch: &Watch) -> Solution {
     Run::new(problem, rows, settings, watch).finish()
@@ -36,6 +40,30 @@ struct Run<'a> {
     iterations: u64,
     /// The first reconstruction comes early, at ten times the tolerance, to take back wrong decisions of the shrinking rule.
     checked_early: bool,
+    descent: Descent,
+}
+
+/// By how much the steps have lowered the objective.
+#[derive(Default)]
+struct Descent {
+    /// In all steps up to the last look.
+    before: f64,
+    /// Since then.
+    since: f64,
+    /// When that was.
+    look: u64,
+}
+
+impl Descent {
+    /// True when `period` steps have not changed the objective in double precision.
+    fn stalled(&mut self, iterations: u64, period: u64) -> bool {
+        if iterations < self.look + period {
+            return false;
+        }
+        let stalled = !(self.since > f64::EPSILON * self.before);
+        *self = Descent { before: self.before + self.since, since: 0.0, look: iterations };
+        stalled
+    }
 }
 
 /// The variables that still move, renumbered from 0; arrays are padded for the scans.
@@ -58,7 +86,8 @@ impl<'a> Run<'a> {
         let parts = problem.start.clone().unwrap_or_else(|| Parts { positive: vec![0.0; n], negative: vec![0.0; n] });
         let cache = Cache::new(n, n.next_multiple_of(LANES), settings.cache_bytes);
         let active = Active { index: vec![], rows: None, v: vec![], masks: vec![], ends: vec![], diagonal: vec![], cache };
-        let mut run = Run { problem, settings, watch, all: rows, parts, active, iterations: 0, checked_early: !settings.shrinking };
+        let (checked_early, descent) = (!settings.shrinking, Descent::default());
+        let mut run = Run { problem, settings, watch, all: rows, parts, active, iterations: 0, checked_early, descent };
         run.activate_all();
         run
     }
@@ -110,6 +139,9 @@ impl<'a> Run<'a> {
                 if self.watch.cancelled() {
                     return Status::Cancelled;
                 }
+                if self.descent.stalled(self.iterations, STALLED.max(STALLED_EACH * n)) {
+                    return Status::Stalled;
+                }
                 if self.settings.shrinking {
                     self.shrink();
                 }
@@ -144,6 +176,7 @@ impl<'a> Run<'a> {
         let descent = ends.top_v - (active.v[j] + f64::from(masks.low[j]));
         let pair = (index[i], index[j]);
         let step = self.problem.move_pair(&mut self.parts, group, pair, descent / f64::from(curvature));
+        self.descent.since += step * (descent - 0.5 * f64::from(curvature) * step);
         let mut step_left = step;
         for (group, (masks, ends)) in active.masks.iter_mut().zip(&mut active.ends).enumerate() {
             masks.set(i, pair.0, self.problem, &self.parts, group);
@@ -313,6 +346,20 @@ mod tests {
             objective += 0.5 * b[i] * f - problem.targets[i] * b[i] + problem.width * b[i].abs();
         }
         assert!((objective / solution.objective - 1.0).abs() < 1e-5, "{objective} {}", solution.objective);
+    }
+
+    #[test]
+    fn a_tolerance_below_rounding_ends_and_says_so() {
+        for n in [24, 150] {
+            let (points, problem) = noisy(n);
+            let rows = rows_of(&Kernel::gaussian(0.8), &points, 1e-16).unwrap();
+            for shrinking in [true, false] {
+                let settings = Settings { tolerance: 1e-16, max_iterations: 100_000_000, ..settings(shrinking) };
+                let solution = solve(&problem, &*rows, &settings, &Watch::none());
+                assert!(matches!(solution.status, Status::Stalled | Status::Converged) && solution.iterations < 200_000, "{n}");
+                check(&points, &problem, &Kernel::gaussian(0.8), &solution);
+            }
+        }
     }
 
     #[test]

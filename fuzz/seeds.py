@@ -1,0 +1,63 @@
+"""Writes a few small files of every kind for the fuzzer to begin with: python3 fuzz/seeds.py FOLDER."""
+import io
+import json
+import struct
+import sys
+import zipfile
+from pathlib import Path
+
+
+def npy(text, values, code):
+    header = text + " " * (-(10 + len(text) + 1) % 64) + "\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack(f"<{len(values)}{code}", *values)
+
+
+def matrix():
+    return npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", [1, 2, 3, 4, 5, 6.5], "d")
+
+
+def npz():
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("X.npy", matrix())
+        archive.writestr("y.npy", npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", [1, 2, 1], "q"))
+    return out.getvalue()
+
+
+LIBSVM_DATA = b"+1 1:0.5 3:-2e1\n-1 2:1 # a comment\n\n+1\n"
+CSV = b'a,b,kind\n1,2.5,x\n-3e1,,"y ""z"""\n4,5,x\n'
+RANGE = b"x\n-1 1\n1 0 5.5\n3 -2 2\n"
+LIBSVM_MODEL = b"svm_type c_svc\nkernel_type rbf\ngamma 0.5\nnr_class 2\ntotal_sv 2\nrho 0.1\nlabel 1 -1\nnr_sv 1 1\nSV\n1 1:0.5 2:1\n-1 1:-1 3:2\n"
+MODEL = {
+    "format": "kernelet-json", "version": 2, "program": "seed", "kernel": {"name": "gaussian", "gamma": 0.5}, "dim": 2,
+    "decision": {"rule": "sign", "negative": "-1", "positive": "1"}, "offsets": [0.1], "coefficients": [[1.0], [-1.0]],
+    "scale": {"shift": None, "factor": [1.0, 2.0, 1.0], "map": [[1.0, 0.0, 0.5], [0.0, 1.0, -1.0]]}, "vectors": [[0.0, 0.0], [1.0, 1.0]],
+}
+
+
+def native():
+    kernelet = {"format": "kernelet-model", "version": 1, "program": "seed", "kernel": {"name": "gaussian", "gamma": 0.5},
+                "decision": {"rule": "sign", "negative": "-1", "positive": "1"}}
+    arrays = {"coefficients": [[2, 1], [1.0, -1.0]], "offsets": [[1], [0.1]], "vectors": [[2, 2], [0.0, 1.0, 2.0, 3.0]]}
+    header, data = {"__metadata__": {"kernelet": json.dumps(kernelet)}}, b""
+    for name, (shape, values) in arrays.items():
+        begin = len(data)
+        data += struct.pack(f"<{len(values)}d", *values)
+        header[name] = {"dtype": "F64", "shape": shape, "data_offsets": [begin, len(data)]}
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + data
+
+
+SEEDS = {
+    "libsvm_data": [LIBSVM_DATA], "differential": [LIBSVM_DATA, b"1 1:1\n2 2:2 3:0\n"], "csv": [CSV, b"1;2;3\n4;5;6\n"], "npy": [matrix()],
+    "npz": [npz()], "parquet": [b"PAR1" + bytes(40) + b"PAR1"], "range": [RANGE], "libsvm_model": [LIBSVM_MODEL],
+    "json_model": [json.dumps(MODEL).encode()], "native_model": [native()], "problem": [bytes(range(200)), bytes([0] * 8 + list(range(120)))],
+}
+
+if __name__ == "__main__":
+    for target, files in SEEDS.items():
+        folder = Path(sys.argv[1]) / target
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, content in enumerate(files):
+            (folder / f"seed-{number}").write_bytes(content)
