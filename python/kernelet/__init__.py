@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ._basis import GreedyBasis
     from ._compress import compress
     from ._fisher import SparseKernelFisher
+    from ._goals import GoalWarning
     from ._logistic import SparseLogistic
     from ._one_class import SparseOneClassSVM
     from ._path import Path
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ._svm import SparseSVC, SparseSVR
 
 __all__ = [
+    "GoalWarning",
     "GreedyBasis",
     "Machine",
     "Path",
@@ -46,6 +48,7 @@ __all__ = [
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
+    "GoalWarning": "_goals",
     "GreedyBasis": "_basis",
     "Path": "_path",
     "RVC": "_relevance",

@@ -20,6 +20,7 @@ from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound
 from ._base import KernelMachine
 from ._convert import Converted, convert
 from ._folded import SmallPipeline
+from ._goals import GoalWarning
 from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
@@ -39,6 +40,8 @@ def compress(
     max_loss: float | None = None,
     min_agreement: float | None = None,
     max_bytes: int | None = None,
+    confidence: float | None = None,
+    rows: str | None = None,
     metric: str | None = None,
     method: str = "auto",
     refit: str | None = None,
@@ -63,6 +66,11 @@ def compress(
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
         How small, or how good: the flags of ``kernelet compress`` of these names. The result is the smallest machine that meets all
         requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used.
+    confidence : float, default=None
+        The probability with which ``max_loss`` and ``min_agreement`` hold on new rows; None is 0.95. They are certified on rows of X that the model was not
+        trained on; with training rows alone the loss is only estimated. See ``validation_``.
+    rows : {'auto', 'fresh', 'training'}, default=None
+        Where the rows of X come from; None and 'auto' recognise the training rows of the model.
     metric : str, default=None
         The metric whose increase ``max_loss`` bounds.
     method : str, default='auto'
@@ -84,8 +92,14 @@ def compress(
     Returns
     -------
     small : estimator
-        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_`` and :meth:`at`; a pipeline with the same other steps
-        where the model is a pipeline.
+        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_``, ``validation_`` and :meth:`at`; a pipeline with the same other
+        steps where the model is a pipeline. ``validation_`` is None, or a dict of what holds on new rows: ``loss`` with its bounds ``lower`` and ``upper``,
+        ``rows``, ``kind`` ('fresh' rows give a promise, 'training' rows an estimate), ``confidence``. ``report_["goals_met"]`` is True, False or 'unknown'.
+
+    Warns
+    -----
+    GoalWarning
+        Where a goal is not met, or not known to be met.
 
     Examples
     --------
@@ -101,7 +115,7 @@ def compress(
     True
     """
     asked: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
-    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state)}
+    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows}
     # Methods by name have every size for little; auto would try several strategies at each.
     asked |= {"path": method != "auto"} | (options or {})
     work = _Work(asked, effective_n_jobs(n_jobs), verbose)
@@ -142,7 +156,10 @@ class _Work:
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
         arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
         machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
-        return _estimator(found, machine, path, json.loads(report))
+        told = json.loads(report)
+        if told.get("goals_met", True) is not True:
+            warnings.warn(GoalWarning(told["goals_met"], told["missing"]), stacklevel=5)
+        return _estimator(found, machine, path, told)
 
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
@@ -183,7 +200,7 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, repor
         at = lambda n_vectors: on_few_rows(path.at(n_vectors), kept)  # noqa: E731
     small._set_machine(machine)
     small.path_ = Path(figures, at, machine)
-    small.agreement_, small.report_ = figures[-1].get("agreement"), report
+    small.agreement_, small.report_, small.validation_ = figures[-1].get("agreement"), report, report.get("validation")
     return small
 
 

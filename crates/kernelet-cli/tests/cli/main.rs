@@ -19,6 +19,7 @@ mod export;
 mod family;
 mod fisher;
 mod fisher_pursuit;
+mod goals;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;

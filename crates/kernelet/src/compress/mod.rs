@@ -29,8 +29,11 @@ pub(crate) use empirical_map::EmpiricalMap;
 pub(crate) use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
-pub(crate) use search::cost_of;
-pub use search::{Attempt, Auto, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Steps, Strategy};
+pub(crate) use search::{check_confidence, cost_of};
+pub use search::{
+    Attempt, Auto, Certificate, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Origin, Recognised, RowKind, Steps, Strategy, Tally,
+    Trust, Verdict, recognise,
+};
 pub use task::Task;
 pub(crate) use task::part_of;
 pub(crate) use threshold::least_error_offsets;

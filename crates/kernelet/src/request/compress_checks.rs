@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     Error, Named, Result,
-    compress::{Refit, construct::Objective},
+    compress::{Refit, check_confidence, construct::Objective},
     data::{Dataset, Target},
 };
 
@@ -22,6 +22,8 @@ const ALWAYS: &[&str] = &[
     "max-loss",
     "min-agreement",
     "metric",
+    "confidence",
+    "rows",
     "refit",
     "c",
     "threshold",
@@ -89,6 +91,12 @@ impl Compress {
         {
             return Err(Error::request("`c` is used with `refit` margin, rsvm or rsvm-squared, or by the `method` auto"));
         }
+        for (name, given) in [("confidence", self.confidence.is_some()), ("rows", self.rows.is_some())] {
+            if given && !self.goals.needs_rows() {
+                return Err(Error::request(format!("`{name}` is about promises; it is used with `max-loss` and `min-agreement`")));
+            }
+        }
+        self.confidence.map_or(Ok(()), check_confidence)?;
         if self.metric.is_some() && method != CompressMethod::Auto && self.goals.max_loss.is_none() {
             return Err(Error::request("`metric` is used with `max-loss`, or by the `method` auto"));
         }

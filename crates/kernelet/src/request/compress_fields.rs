@@ -7,7 +7,7 @@ use super::{
 use crate::{
     Named,
     compress::{
-        Effort, Metric, Refit,
+        Effort, Metric, Origin, Refit,
         select::{Criterion, Outputs, Weights},
     },
 };
@@ -50,8 +50,10 @@ pub(super) const FIELDS: &[Field] = &[
     Field::number("fraction", "F", "The most vectors as a fraction of those before, between 0 and 1.").in_group(GOALS),
     Field::count("max-bytes", "B", "The most bytes of the model file.").in_group(GOALS),
     Field::number("max-residual", "R", "Enough: the squared distance of the weight vectors is at most this fraction of the start.").in_group(GOALS),
-    Field::number("max-loss", "L", "Enough: the metric on validation rows of --data rises by no more than this, such as 0.005.").in_group(GOALS),
-    Field::number("min-agreement", "A", "Enough: this fraction of the validation rows of --data is predicted as before, such as 0.99.").in_group(GOALS),
+    Field::number("max-loss", "L", "Enough: the metric rises by no more than this on new rows, such as 0.005; certified on fresh rows of --data.").in_group(GOALS),
+    Field::number("min-agreement", "A", "Enough: this fraction of new rows is predicted as before, such as 0.99; certified on fresh rows of --data.").in_group(GOALS),
+    Field::number("confidence", "P", "The probability with which --max-loss and --min-agreement hold on new rows, certified on fresh rows of --data [default: 0.95].").in_group(GOALS),
+    Field::name("rows", "FROM", Origin::names, "Where the rows of --data come from: fresh rows certify goals, training rows only estimate; auto recognises training rows [default: auto].").in_group(GOALS),
     Field::name("metric", "NAME", Metric::names, "Loss: error, balanced-error or mse [default: error for classes, mse for numbers].").in_group(GOALS),
     Field::name("select-by", "WHAT", Criterion::names, "What a vector is chosen for (pursuit) [default: weights].").formerly(&["criterion"]).in_group(METHOD),
     Field::name(

@@ -15,6 +15,7 @@ mod like;
 mod method;
 mod metric;
 mod plan;
+mod refitted;
 mod train;
 mod train_fields;
 mod trained;
