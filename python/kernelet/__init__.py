@@ -13,6 +13,7 @@ from ._core import Machine, __version__
 
 if TYPE_CHECKING:
     from ._basis import GreedyBasis
+    from ._cascade import Cascade
     from ._compress import compress
     from ._fisher import SparseKernelFisher
     from ._goals import GoalWarning
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ._svm import SparseSVC, SparseSVR
 
 __all__ = [
+    "Cascade",
     "GoalWarning",
     "GreedyBasis",
     "Machine",
@@ -48,6 +50,7 @@ __all__ = [
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
+    "Cascade": "_cascade",
     "GoalWarning": "_goals",
     "GreedyBasis": "_basis",
     "Path": "_path",

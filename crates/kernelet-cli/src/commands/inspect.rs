@@ -10,10 +10,11 @@ use kernelet::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::trained::FeatureScales;
+use super::{compress::cascade::Shown, trained::FeatureScales};
 use crate::{
-    failure::Result,
-    files, input,
+    failure::{Failure, Result},
+    files,
+    input::{self, Loaded},
     layout::{count, counted, figure, lines, list, percent, table},
     session::{Answer, Session},
 };
@@ -44,7 +45,13 @@ impl Inspect {
         if let Some(output) = &self.output {
             files::check_output(output, &[&self.model])?;
         }
-        let (machine, kind) = input::model(&self.model)?;
+        let (machine, kind) = match input::loaded(&self.model)? {
+            (Loaded::Machine(machine), kind) => (*machine, kind),
+            (Loaded::Cascade(_), _) if self.images.is_some() => {
+                return Err(Failure::usage("--images shows the vectors of one machine, and this is a cascade of several"));
+            }
+            (Loaded::Cascade(cascade), _) => return session.answer(&Shown::new(&cascade, self.model.as_ref())?),
+        };
         if let (Some(size), Some(output)) = (self.images, &self.output) {
             let picture = images::draw(&machine, size)?;
             write_atomically(output, |writer| writer.write_all(&picture))?;

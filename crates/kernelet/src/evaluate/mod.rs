@@ -21,6 +21,7 @@
 mod beta;
 pub mod binomial;
 pub mod bounds;
+pub mod exits;
 mod metrics;
 pub mod paired;
 mod probability;

@@ -76,8 +76,7 @@ pub fn rise_of_mean(differences: &[f64], level: f64, seed: u64) -> Estimate {
         return Estimate { value, lower: f64::NEG_INFINITY, upper: f64::INFINITY };
     }
     let mut draw = Draw::seeded(seed);
-    let mut means: Vec<f64> =
-        (0..SAMPLES).map(|_| (0..n).map(|_| differences[draw.below(n)]).sum::<f64>() / n as f64).collect();
+    let mut means: Vec<f64> = (0..SAMPLES).map(|_| (0..n).map(|_| differences[draw.below(n)]).sum::<f64>() / n as f64).collect();
     means.sort_by(f64::total_cmp);
     let last = SAMPLES - 1;
     let tail = ((level * SAMPLES as f64).floor() as usize).min(last);

@@ -27,6 +27,7 @@
 //! ```
 mod arrays;
 pub mod c;
+pub mod cascade;
 mod file;
 pub mod images;
 pub mod json;

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    cascade::CascadeSettings,
     compress_fields::FIELDS,
     compressed::Compressed,
     field::{self, Field},
@@ -11,8 +12,8 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Path, Refit, Steps, Strategy, Task,
-        cost_of, part_of,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Path, Refit, Steps, Strategy,
+        Task, cost_of, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
@@ -62,6 +63,9 @@ pub struct Compress {
     /// Where the rows come from; none to find out.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub rows: Option<Origin>,
+    /// Small machines before the large one.
+    #[serde(flatten)]
+    pub cascade: CascadeSettings,
     /// Choose vectors among the rows instead of the machine's own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_data: bool,
@@ -221,7 +225,8 @@ impl Compress {
         match self.goals.needs_rows() {
             false => self.by_path(&strategy, task, watch),
             true => {
-                let (goals, metric, curve, most_rows, trust, seed) = (&self.goals, self.metric, self.path, usize::MAX, self.trust(), self.seed);
+                let (goals, metric, curve, most_rows, trust, seed) =
+                    (&self.goals, self.metric, self.path, usize::MAX, self.trust(), self.seed);
                 let strategies = [strategy];
                 let found = Compression { task, strategies: &strategies, goals, metric, curve, most_rows, trust, seed }.run(watch)?;
                 self.validated(found, task, watch)

@@ -2,6 +2,7 @@
 use serde_json::Value;
 
 use super::{
+    cascade::CascadeSettings,
     compress::{Compress, Layout, Offsets},
     method::CompressMethod,
 };
@@ -38,6 +39,11 @@ impl Compress {
     /// there are rows that searches begin at.
     pub fn check(&self, rows: bool, start: bool) -> Result<()> {
         self.goals.check()?;
+        if self.cascade != CascadeSettings::default() {
+            return Err(Error::request(
+                "`max-disagreement`, `by-class` and `abstain` go with `cascade`, which needs rows given with `calibrate`",
+            ));
+        }
         self.check_used()?;
         if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
             let name = self.method().name();

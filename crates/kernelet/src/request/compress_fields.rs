@@ -14,6 +14,7 @@ use crate::{
 
 const GOALS: &str = "Goals";
 const METHOD: &str = "Method";
+const CASCADE: &str = "Cascade";
 
 pub(super) const FIELDS: &[Field] = &[
     Field::name(
@@ -55,6 +56,10 @@ pub(super) const FIELDS: &[Field] = &[
     Field::number("confidence", "P", "The probability with which --max-loss and --min-agreement hold on new rows, certified on fresh rows of --data [default: 0.95].").in_group(GOALS),
     Field::name("rows", "FROM", Origin::names, "Where the rows of --data come from: fresh rows certify goals, training rows only estimate; auto recognises training rows [default: auto].").in_group(GOALS),
     Field::name("metric", "NAME", Metric::names, "Loss: error, balanced-error or mse [default: error for classes, mse for numbers].").in_group(GOALS),
+    Field::switch("cascade", "Small machines before the model: rows leave where the small one is sure; promised with --max-disagreement on the rows of --calibrate.").in_group(CASCADE),
+    Field::number("max-disagreement", "E", "The fraction of new rows whose label may differ from the model's, such as 0.001, with --confidence (--cascade).").in_group(CASCADE),
+    Field::switch("by-class", "The same for the rows of each class (--cascade).").in_group(CASCADE),
+    Field::switch("abstain", "Leave the model out; rows that it would answer are answered by ? (--cascade).").in_group(CASCADE),
     Field::name("select-by", "WHAT", Criterion::names, "What a vector is chosen for (pursuit) [default: weights].").formerly(&["criterion"]).in_group(METHOD),
     Field::name(
         "outputs",

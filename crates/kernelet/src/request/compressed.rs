@@ -57,8 +57,24 @@ pub struct Validation {
 
 impl Compressed {
     pub(super) fn of_validation(method: CompressMethod, found: Found, sizes: Vec<(SizeMetrics, Machine)>) -> Self {
-        let Found { machine, strategy, metrics, loss_before, held_out, tried, why, missing, status, trained_further, certificate, verdict, doubt, .. } = found;
-        let validation = Some(Validation { why, n_rows: held_out, metrics, loss_before, tried, trained_further, certificate, verdict, doubt });
+        let Found {
+            machine,
+            strategy,
+            metrics,
+            loss_before,
+            held_out,
+            tried,
+            why,
+            missing,
+            status,
+            trained_further,
+            certificate,
+            verdict,
+            doubt,
+            ..
+        } = found;
+        let validation =
+            Some(Validation { why, n_rows: held_out, metrics, loss_before, tried, trained_further, certificate, verdict, doubt });
         Compressed { machine, sizes, path: None, method, strategy, validation, missing, capped: false, status, notes: vec![] }
     }
 

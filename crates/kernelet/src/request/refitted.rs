@@ -1,4 +1,4 @@
-//! How much would a compression lose on new rows, where there are training rows alone? Machines trained again without some of them tell.
+//! How much would a compression lose on new rows, where there are training rows alone? Machines trained again without some of them give an estimate.
 //!
 //! The rows are cut into folds. For each fold the machine is trained again on the others with its own settings, made as small by the same request, and both
 //! are compared on the rows of the fold, which neither has seen. That is an estimate for machines of this kind and size, not a promise about this one.
@@ -49,7 +49,8 @@ impl Compress {
         }
         let Some(train) = Train::again(machine).filter(|_| can_estimate(machine, data)) else {
             small.notes.push(
-                "the loss on new rows cannot be estimated: the settings of the model are not known, or there are too few rows with targets".into(),
+                "the loss on new rows cannot be estimated: the settings of the model are not known, or there are too few rows with targets"
+                    .into(),
             );
             return Ok(small);
         };

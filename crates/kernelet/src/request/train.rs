@@ -378,7 +378,7 @@ impl Train {
     }
 }
 
-/// The fingerprints of training rows that a model keeps: all, or as many as take an eighth of the room of its vectors.
+/// The fingerprints of training rows that a model keeps: all, or as many as take an eighth of the bytes of its vectors.
 fn most_fingerprints(machine: &Machine) -> usize {
     let numbers = match &machine.expansion.vectors {
         Points::Sparse(rows) => 2 * rows.stored(),

@@ -177,7 +177,8 @@ impl Answered {
             }
             _ => None,
         };
-        let agreement = agreement.zip(*agreement_lower).map(|(value, lower)| format!("agreement {}, at least {}", percent(value), percent(lower)));
+        let agreement =
+            agreement.zip(*agreement_lower).map(|(value, lower)| format!("agreement {}, at least {}", percent(value), percent(lower)));
         let words: Vec<String> = loss.into_iter().chain(agreement).collect();
         let (rows, confidence) = (count(*n_rows), percent(*confidence));
         Some(match (kind, words.is_empty()) {

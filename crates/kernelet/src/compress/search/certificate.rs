@@ -26,7 +26,7 @@ pub enum Verdict {
     Met,
     /// They do not hold, with the same confidence.
     Missed,
-    /// The rows do not tell.
+    /// The rows do not decide it.
     Unknown,
 }
 
@@ -159,7 +159,8 @@ impl Tally {
                 Counts { n_rows, newly_wrong: part(group.newly_wrong), newly_right: part(group.newly_right) }
             };
             let groups = self.groups.iter().filter(|group| group.n_rows > 0).map(group).collect();
-            let other = Tally { groups, different: scaled(self.different, self.n_rows), labels: self.labels, n_rows: n, differences: vec![] };
+            let other =
+                Tally { groups, different: scaled(self.different, self.n_rows), labels: self.labels, n_rows: n, differences: vec![] };
             other.certificate(RowKind::Fresh, confidence, 0).meets(goals)
         };
         if !self.differences.is_empty() {
@@ -219,7 +220,8 @@ impl Certificate {
             RowKind::Training => "by an estimate on training rows, which is no promise,".to_string(),
         };
         let mut missing = vec![];
-        if let Some(bound) = goals.max_loss.filter(|bound| self.kind == RowKind::Training || self.upper.is_none_or(|upper| upper > *bound)) {
+        if let Some(bound) = goals.max_loss.filter(|bound| self.kind == RowKind::Training || self.upper.is_none_or(|upper| upper > *bound))
+        {
             let rise = match (self.kind, self.upper, self.loss) {
                 (RowKind::Training, _, Some(loss)) => format!("rises by {loss:.4}"),
                 (RowKind::Fresh, Some(upper), _) => format!("is promised to rise by at most {upper:.4}"),
@@ -246,12 +248,17 @@ impl Certificate {
     fn advice(&self, goals: &Goals) -> String {
         let level = 1.0 - self.confidence;
         // Half of the rows choose, and half certify.
-        let fewest = [goals.max_loss.map(|bound| rows_needed(bound, 0.5 * level)), goals.min_agreement.map(|a| rows_needed(1.0 - a, level))];
+        let fewest =
+            [goals.max_loss.map(|bound| rows_needed(bound, 0.5 * level)), goals.min_agreement.map(|a| rows_needed(1.0 - a, level))];
         let fewest = fewest.into_iter().flatten().max().unwrap_or(0).saturating_mul(2);
         match (self.kind, self.rows_needed) {
-            (_, Some(rows)) => format!("about {} fresh rows would do: half of them choose the size, half certify it", rows.saturating_mul(2)),
+            (_, Some(rows)) => {
+                format!("about {} fresh rows would do: half of them choose the size, half certify it", rows.saturating_mul(2))
+            }
             (RowKind::Training, _) if fewest < MOST_ROWS => {
-                format!("a promise needs rows that the model was not trained on, at least {fewest}; give them with the data, or say where the rows come from")
+                format!(
+                    "a promise needs rows that the model was not trained on, at least {fewest}; give them with the data, or say where the rows come from"
+                )
             }
             _ => "loosen the goal, allow more vectors, or give more fresh rows".into(),
         }
@@ -294,7 +301,10 @@ mod tests {
         assert_eq!((certificate.loss, certificate.agreement, certificate.n_rows), (Some(0.01), Some(0.99), 400));
         let goal = |max_loss| Goals { max_loss: Some(max_loss), ..Goals::default() };
         let verdict = |bound| certificate.verdict(&goal(bound), &Metrics::default());
-        assert_eq!([verdict(0.05), verdict(0.012), verdict(0.0001)], [Verdict::Met, Verdict::Unknown, Verdict::Missed]);
+        assert_eq!([verdict(0.05), verdict(0.012)], [Verdict::Met, Verdict::Unknown]);
+        let (mut worse, many) = (Tally::default(), (0..n as u32).map(|i| u32::from(i < 80)).collect::<Vec<_>>());
+        worse.add(&predicted(&vec![0; n]), &predicted(&many), &data, Metric::Error).unwrap();
+        assert_eq!(worse.certificate(RowKind::Fresh, 0.95, 0).verdict(&goal(0.05), &Metrics::default()), Verdict::Missed);
         assert!(certificate.shortfalls(&goal(0.05), Metric::Error).is_empty());
         let needed = tally.rows_needed(&goal(0.015), 0.95).unwrap();
         assert!((1000..6000).contains(&needed), "{needed}");

@@ -18,10 +18,10 @@ mod strategy;
 mod validation;
 
 pub use auto::Auto;
+pub(crate) use auto::cost_of;
 pub(crate) use certificate::check_confidence;
 pub use certificate::{Certificate, RowKind, Tally, Verdict};
 pub use certify::Trust;
-pub(crate) use auto::cost_of;
 pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;

@@ -56,26 +56,26 @@ impl Recognised {
     }
 }
 
-/// Recognises the rows of a task; `told` is what the user knows.
-pub fn recognise(task: &Task, told: Origin) -> Result<Recognised> {
+/// Recognises the rows of a task; `stated` is what the user knows.
+pub fn recognise(task: &Task, stated: Origin) -> Result<Recognised> {
     let Some(data) = task.data else { return Ok(Recognised::all(0, false)) };
     let n = data.len();
-    if told != Origin::Auto {
-        return Ok(Recognised::all(n, told == Origin::Fresh));
+    if stated != Origin::Auto {
+        return Ok(Recognised::all(n, stated == Origin::Fresh));
     }
     let among = vectors_among(task, LOOKED_FOR)?;
-    let by_vectors = among.as_ref().map_or(0.0, Among::fraction_found);
     let Some(seen) = &task.machine.metadata.seen else { return Ok(by_vectors_alone(&task.machine.metadata, among, n)) };
     let known = seen.known(&data.points);
     let (looked_up, found) = (known.iter().flatten().count(), known.iter().flatten().filter(|known| **known).count());
-    if found == 0 && by_vectors > 0.5 {
-        // The same rows with fewer digits.
+    let vectors = among.map_or(vec![], |among| among.rows);
+    if vectors.iter().zip(&known).any(|(vector, known)| *vector && *known == Some(false)) {
+        // A vector of the machine without its fingerprint: these are training rows that lost digits.
         return Ok(Recognised::all(n, false));
     }
     if found == 0 && (seen.all || looked_up >= ENOUGH) {
         return Ok(Recognised::all(n, true));
     }
-    if looked_up == 0 || (found == 0 && by_vectors == 0.0) {
+    if found == 0 {
         return Ok(Recognised::doubtful(n, "the model keeps fingerprints of too few of its training rows"));
     }
     // Of rows that cannot be looked up nothing is known, and they count as training rows.
@@ -94,7 +94,10 @@ fn by_vectors_alone(metadata: &Metadata, among: Option<Among>, n: usize) -> Reco
             Recognised { fresh: among.rows.iter().map(|row| !row).collect(), doubt: None }
         }
         v if v > 0.9 => Recognised::all(n, false),
-        _ => Recognised::doubtful(n, "some of the model's vectors are among the rows, and of the other rows it is not known whether it was trained on them"),
+        _ => Recognised::doubtful(
+            n,
+            "some of the model's vectors are among the rows, and of the other rows it is not known whether it was trained on them",
+        ),
     }
 }
 
@@ -168,7 +171,7 @@ mod tests {
             assert_eq!(known(&machine, &data.select(&shuffled)).fresh_rows(), [0; 0], "{most:?}");
             let part = known(&machine, &data.select(&shuffled[..90]));
             assert_eq!(part.fresh_rows(), [0; 0], "{most:?}");
-            assert_eq!(part.doubt.is_some(), most.is_none(), "vectors alone do not tell where the other rows come from");
+            assert_eq!(part.doubt.is_some(), most.is_none(), "where the other rows come from does not follow from vectors alone");
         }
     }
 
