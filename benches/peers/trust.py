@@ -97,7 +97,7 @@ SETS = {
 }
 
 
-def cascades(folder, data, names, allowed):
+def cascades(folder, data, names, allowed, effort):
     print("| set | full vectors | disagreement allowed | stages | calibration rows | cost | disagreement seen | error, cascade | error, full |\n|---|---|---|---|---|---|---|---|---|")
     for name in names:
         n, gamma, c, scaled, n_calibrate = SETS[name]
@@ -108,7 +108,7 @@ def cascades(folder, data, names, allowed):
         train, calibrate, test = (save(folder / f"{part}.npz", X[a:b], y[a:b]) for part, a, b in [("t", 0, n), ("c", n, n + n_calibrate), ("e", n + n_calibrate, n + n_calibrate + 20000)])
         full = kernelet("train", train, "-o", folder / "m", "--gamma", gamma, "--c", c, "--multiclass", "one-vs-one")
         for epsilon in allowed:
-            made = kernelet("compress", folder / "m", "-o", folder / "k", "--cascade", "--max-disagreement", epsilon, "--data", train, "--calibrate", calibrate, "--test", test)
+            made = kernelet("compress", folder / "m", "-o", folder / "k", "--cascade", "--max-disagreement", epsilon, "--data", train, "--calibrate", calibrate, "--test", test, "--effort", effort)
             sizes = " + ".join(str(stage["vectors"]) for stage in made["stages"])
             numbers = [f"{100 * made[key]:.2f} %" for key in ("test_cost", "test_error", "test_error_before")]
             print(f"| {name} | {full['vectors']} | {100 * epsilon} % | {sizes} | {made['calibration_rows']} | {numbers[0]} | {100 * (1 - made['agreement']):.3f} % | {numbers[1]} | {numbers[2]} |", flush=True)
@@ -121,6 +121,7 @@ def main():
     parser.add_argument("--parts", default="splits,sharp,cascades")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--allowed", default="0.001,0.005")
+    parser.add_argument("--effort", default="normal", help="of the stages of cascades")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder, parts = pathlib.Path(name), asked.parts.split(",")
@@ -129,7 +130,7 @@ def main():
         if "sharp" in parts:
             sharp(folder, asked.runs)
         if "cascades" in parts and asked.data_dir:
-            cascades(folder, asked.data_dir, asked.sets.split(","), [float(text) for text in asked.allowed.split(",")])
+            cascades(folder, asked.data_dir, asked.sets.split(","), [float(text) for text in asked.allowed.split(",")], asked.effort)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coefficients, Decision, Expansion, Machine, Pairwise, Prediction, Predictor};
+use super::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor};
 use crate::{
     Error, Result,
     data::{Label, Points},
@@ -202,20 +202,23 @@ pub(crate) fn vectors_of(pairwise: &Pairwise, classes: &[usize]) -> Vec<usize> {
 /// The part of a one-vs-one machine that decides among some classes, which ascend.
 fn part_for(machine: &Machine, pairwise: &Pairwise, classes: &[usize]) -> Machine {
     let chosen = vectors_of(pairwise, classes);
-    let all = pairwise.n_classes();
-    let dense = pairwise.to_dense().select(&chosen);
-    let columns: Vec<usize> =
-        Pairwise::pairs(all).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)).map(|(k, _)| k).collect();
-    let coefficients = Matrix::from_fn(chosen.len(), columns.len(), |j, k| dense.at(j, columns[k]));
+    let pairs: Vec<(usize, (usize, usize))> =
+        Pairwise::pairs(pairwise.n_classes()).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)).collect();
+    let coefficient = |j: usize, (a, b): (usize, usize)| match pairwise.starts.partition_point(|start| *start <= j).saturating_sub(1) {
+        own if own == a => pairwise.values.at(j, b - 1),
+        own if own == b => pairwise.values.at(j, a),
+        _ => 0.0,
+    };
+    let coefficients = Matrix::from_fn(chosen.len(), pairs.len(), |j, k| coefficient(chosen[j], pairs[k].1));
     let labels = machine.decision.labels();
     let expansion = Expansion {
         kernel: machine.expansion.kernel.clone(),
         vectors: machine.expansion.vectors.select(&chosen),
         coefficients: Coefficients::Dense(coefficients),
     };
-    let offsets = columns.iter().map(|&k| machine.offsets[k]).collect();
+    let offsets = pairs.iter().map(|(k, _)| machine.offsets[*k]).collect();
     let decision = Decision::Votes { labels: classes.iter().map(|&c| labels[c].clone()).collect() };
-    Machine { expansion, offsets, decision, calibration: None, ..machine.clone() }
+    Machine { expansion, offsets, decision, scale: machine.scale.clone(), names: None, calibration: None, metadata: Metadata::default() }
 }
 
 impl Cascade {
