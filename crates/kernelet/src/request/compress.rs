@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Path, Refit, Steps, Strategy,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy,
         Task, cost_of, part_of,
     },
     data::{Dataset, Points},
