@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy,
-        Task, cost_of, part_of,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy, Task, Verdict,
+        cost_of, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
@@ -328,7 +328,9 @@ impl Compress {
 
     /// What the user should know.
     fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
-        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("not reached: {sentence}")).collect();
+        let unknown = small.goals_met() == Some(Verdict::Unknown);
+        let state = if unknown { "not known to be reached" } else { "not reached" };
+        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("{state}: {sentence}")).collect();
         if let Some(doubt) = small.validation.as_ref().and_then(|validation| validation.doubt.as_ref()) {
             notes.push(format!("{doubt}; if they are new to it, say so with `rows` fresh"));
         }

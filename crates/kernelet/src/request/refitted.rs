@@ -110,7 +110,7 @@ impl Compress {
         let mut sizes = small.sizes;
         sizes.retain(|(metrics, _)| metrics.n_vectors < size);
         sizes.extend(larger.sizes.pop());
-        Ok(Compressed { validation, sizes, ..larger })
+        Ok(Compressed { validation, sizes, notes: vec![], ..larger })
     }
 
     fn with_estimate(&self, small: &mut Compressed, certificate: Certificate, metric: Metric) {
