@@ -79,5 +79,5 @@ pub(crate) fn part_of(machine: &Machine, chosen: &[usize]) -> Machine {
     let Expansion { kernel, vectors, coefficients } = &machine.expansion;
     let coefficients = Coefficients::Dense(coefficients.to_dense().select(chosen));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(chosen), coefficients };
-    Machine { expansion, calibration: None, ..machine.clone() }
+    Machine { expansion, ..machine.uncalibrated() }
 }

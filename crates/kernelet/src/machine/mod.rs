@@ -10,6 +10,7 @@ mod normal_classes;
 mod posterior;
 mod predict;
 mod probability;
+mod sets;
 
 pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
@@ -21,6 +22,7 @@ pub use norm::{Weights, residual, squared_norm};
 pub use normal_classes::NormalClasses;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
+pub use sets::{PredictionSets, ScoreKind, SetScores};
 
 use crate::{Error, Result, data::Scale, linalg::Matrix};
 
@@ -64,6 +66,12 @@ impl Machine {
         self.scale.as_ref()?.map.as_ref()
     }
 
+    /// The machine without what belongs to its outputs as they are: probabilities, deviations and prediction sets.
+    pub(crate) fn uncalibrated(&self) -> Machine {
+        let metadata = Metadata { sets: None, ..self.metadata.clone() };
+        Machine { calibration: None, metadata, ..self.clone() }
+    }
+
     /// Checks that the parts fit together and every number is finite. Files are read through this.
     pub fn check(&self) -> Result<()> {
         self.expansion.check()?;
@@ -99,6 +107,7 @@ impl Machine {
         if let Some(calibration) = &self.calibration {
             calibration.check(&self.decision, self.n_outputs(), self.n_vectors())?;
         }
+        self.check_set_scores()?;
         self.metadata.check()
     }
 }

@@ -70,6 +70,11 @@ impl Machine {
         }
     }
 
+    /// True where predicted numbers have deviations.
+    pub fn has_deviations(&self) -> bool {
+        self.deviations(&Matrix::<f64>::zeros(0, self.dim()).into()).is_ok()
+    }
+
     fn normal_deviations(&self, posteriors: &[Posterior], points: &Points) -> Result<Matrix> {
         if !points.is_sparse() && points.dim() != self.dim() {
             return Err(Error::Shape { what: "features of a row", expected: self.dim(), found: points.dim() });

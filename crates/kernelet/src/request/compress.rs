@@ -313,6 +313,9 @@ impl Compress {
             (true, true) => notes.push("the probabilities are learned again, from those of the model on validation rows".into()),
             _ => {}
         }
+        if machine.metadata.sets.is_some() && small.machine.metadata.sets.is_none() {
+            notes.push("the prediction sets of the model were calibrated for its own outputs and are left out; give new rows to calibrate on".into());
+        }
         if machine.decision != small.machine.decision {
             notes.push("the votes of pairs have become one output for each class, which is smaller; the layout pairs keeps them, libsvm is for LIBSVM's files".into());
         }

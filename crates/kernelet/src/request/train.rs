@@ -107,6 +107,8 @@ pub struct Given {
     pub start: Option<Machine>,
     /// A scale to be used as it is, in place of one fitted on the rows.
     pub scale: Option<Scale>,
+    /// Rows to calibrate prediction sets on, which must not be among those trained on.
+    pub calibrate: Option<Dataset>,
 }
 
 impl Train {
@@ -257,6 +259,9 @@ impl Train {
     pub fn run(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<Trained> {
         self.check_with(given)?;
         data.check()?;
+        if let Some(rows) = &given.calibrate {
+            self.check_calibration_rows(rows, data)?;
+        }
         let mut notes = self.kernel.notes();
         let asked = self.within(data, &mut notes);
         let request = serde_json::to_value(asked.stored()).ok();
@@ -271,6 +276,7 @@ impl Train {
         trained.notes.extend(trained.fit.machine.metadata.metric.as_ref().and_then(note_of));
         for fit in trained.fits_mut() {
             (fit.machine.metadata.request, fit.machine.metadata.table) = (request.clone(), data.table.clone());
+            fit.machine.metadata.sets = given.calibrate.as_ref().map(|rows| fit.machine.set_scores(rows)).transpose()?;
         }
         Ok(trained)
     }
