@@ -29,6 +29,9 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     } else if matches!(to, To::C | To::Libsvm) && machine.names.is_some() {
         lost.push("the names of the features; rows must have the columns in the order of training".into());
     }
+    if matches!(to, To::C | To::Onnx | To::Libsvm) && machine.metadata.sets.is_some() {
+        lost.push("the prediction sets: the scores of the calibration rows".into());
+    }
     if to == To::Libsvm && machine.metadata.c.is_some() {
         lost.push("how the machine was trained (its C and the like)".into());
     }

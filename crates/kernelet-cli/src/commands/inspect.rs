@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernelet::{
     data::{Column, Encoding, Label, MISSING, Scale},
-    machine::{Machine, Metadata},
+    machine::{Machine, Metadata, ScoreKind},
     model::{Kind, images, native, write_atomically},
 };
 use serde::Serialize;
@@ -73,12 +73,21 @@ struct Inspected {
     calibration: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_scales: Option<FeatureScales>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sets: Option<Sets>,
     names: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     table: Option<Encoding>,
     #[serde(rename = "facts")]
     metadata: Metadata,
     source: &'static str,
+}
+
+/// What prediction sets were calibrated on.
+#[derive(Serialize)]
+struct Sets {
+    rows: usize,
+    score: ScoreKind,
 }
 
 /// The size of the linear map behind the scaling.
@@ -92,6 +101,7 @@ impl Inspected {
     fn new(mut machine: Machine, kind: Kind) -> Result<Self> {
         let bytes = native::to_bytes(&machine)?.len();
         let table = machine.metadata.table.take();
+        let sets = machine.metadata.sets.take().map(|sets| Sets { rows: sets.n_rows, score: sets.score });
         let kernel = &machine.expansion.kernel;
         let mut parameters = json!(kernel);
         if let Some(object) = parameters.as_object_mut() {
@@ -114,6 +124,7 @@ impl Inspected {
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             feature_scales: FeatureScales::of(&machine),
+            sets,
             names: machine.names,
             table,
             metadata: machine.metadata,
@@ -178,6 +189,7 @@ impl Answer for Inspected {
         pairs.push(("scaling", self.scale.unwrap_or("none").into()));
         pairs.extend(self.projection.as_ref().map(|map| ("map", format!("{} x {}", count(map.rows), count(map.cols)))));
         pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
+        pairs.extend(self.sets.as_ref().map(|sets| ("prediction sets", format!("calibrated on {}", counted(sets.rows, "row")))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.push(("file", self.source.into()));

@@ -35,6 +35,7 @@ mod reproduce_data;
 mod requests;
 mod rvm;
 mod selection;
+mod sets;
 mod streams;
 mod tables;
 mod train;

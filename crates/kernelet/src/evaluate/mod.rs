@@ -22,10 +22,12 @@ pub mod bounds;
 mod metrics;
 mod probability;
 mod reconstruction;
+mod sets;
 pub mod speed;
 mod validate;
 
 pub use metrics::{Confusion, Scores, agreement, score};
 pub use probability::{ProbabilityScores, score_probabilities};
 pub use reconstruction::{Reconstruction, reconstruction};
+pub use sets::{DistributionScore, ReliabilityBin, SetScore, calibration_error, reliability, score_distribution, score_sets};
 pub use validate::{Candidate, Tuning, cross_validate};

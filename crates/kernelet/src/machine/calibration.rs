@@ -78,6 +78,7 @@ impl Calibration {
             Calibration::Marks { .. } => "marks",
             Calibration::Shares => "shares",
             Calibration::Normal { .. } => "normal",
+            Calibration::NormalClasses(normal) if normal.is_softmax() => "softmax",
             Calibration::NormalClasses(_) => "normal-classes",
         }
     }

@@ -196,7 +196,11 @@ impl Machine {
     pub fn prediction_sets(&self, outputs: &Matrix, points: &Points, confidence: f64) -> Result<PredictionSets> {
         let (sets, thresholds) = self.set_thresholds(confidence)?;
         if outputs.cols() != self.n_outputs() || outputs.rows() != points.len() {
-            return Err(Error::Shape { what: "outputs of the rows", expected: points.len() * self.n_outputs(), found: outputs.values().len() });
+            return Err(Error::Shape {
+                what: "outputs of the rows",
+                expected: points.len() * self.n_outputs(),
+                found: outputs.values().len(),
+            });
         }
         match sets.score {
             ScoreKind::Probability | ScoreKind::Margin => {

@@ -1,9 +1,18 @@
 //! Rows to calibrate prediction sets on: they must be new to the machine.
-use super::{compressed::Compressed, train::Train};
+use super::{compress::Compress, compressed::Compressed, train::Train};
 use crate::{
     Error, Named, Result,
-    data::{Dataset, Overlap, read::Wanted},
+    compress::recalibrated,
+    data::{Dataset, Overlap, read::Wanted, shuffled},
+    machine::Machine,
 };
+
+/// So many rows are enough for the probabilities of a small machine.
+const MOST_ROWS: usize = 5000;
+
+/// What is said where a small machine has lost its prediction sets.
+pub(super) const SETS_LEFT_OUT: &str =
+    "the prediction sets of the model belong to its own outputs and are left out; calibrate the small one on new rows";
 
 /// An error where rows are among those that a machine is made from: their errors are too small, and sets would cover less than they say.
 fn check_new(rows: &Dataset, others: &Dataset) -> Result<()> {
@@ -31,12 +40,33 @@ impl Train {
     }
 }
 
-impl Compressed {
-    /// Calibrates prediction sets of the small machine, of all sizes, on rows that are not among the `data` it was made with.
-    pub fn calibrate(&mut self, rows: &Dataset, data: Option<&Dataset>) -> Result<()> {
+impl Compress {
+    /// An error where prediction sets of the small machine cannot be calibrated on these rows, because they are among the `data` it is made with.
+    pub fn check_calibration_rows(&self, rows: &Dataset, data: Option<&Dataset>) -> Result<()> {
         rows.check()?;
-        data.map_or(Ok(()), |data| check_new(rows, data))?;
+        data.map_or(Ok(()), |data| check_new(rows, data))
+    }
+}
+
+impl Compressed {
+    /// Probabilities for the machines that have none yet, where the large one has.
+    pub(super) fn recalibrate(&mut self, large: &Machine, data: &Dataset) -> Result<()> {
+        if large.calibration.is_none() {
+            return Ok(());
+        }
+        let rows = data.select(&shuffled(data.len(), 0).into_iter().take(MOST_ROWS).collect::<Vec<_>>());
+        for machine in self.sizes.iter_mut().map(|(_, machine)| machine).chain([&mut self.machine]) {
+            if machine.calibration.is_none() {
+                machine.calibration = recalibrated(machine, large, &rows)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calibrates prediction sets of the small machine, of all sizes, on rows that none of them was made from.
+    pub fn calibrate(&mut self, rows: &Dataset) -> Result<()> {
         self.path = None;
+        self.notes.retain(|note| note != SETS_LEFT_OUT);
         for machine in self.sizes.iter_mut().map(|(_, machine)| machine).chain([&mut self.machine]) {
             machine.metadata.sets = Some(machine.set_scores(rows)?);
         }

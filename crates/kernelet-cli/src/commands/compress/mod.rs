@@ -36,6 +36,9 @@ pub struct Compress {
     /// Rows to measure on, which nothing is chosen by.
     #[arg(long, value_name = "DATA")]
     pub test: Option<String>,
+    /// Calibrate prediction sets of the small model on these rows, which neither model must have been made from.
+    #[arg(long, value_name = "DATA")]
+    pub calibrate: Option<String>,
     /// Searches begin at rows of this file, each drawn at random or taken for explaining most (fixed-point, gradient).
     #[arg(long, value_name = "FILE", alias = "starts-from", help_heading = "Method")]
     pub init_data: Option<String>,
@@ -60,16 +63,20 @@ Without a goal the knee of the curve is taken: the size beyond which more vector
 impl Compress {
     /// Compresses, measures and writes the small model.
     pub fn run(mut self, session: &Session) -> Result<()> {
-        let inputs = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.init_data.as_ref()];
+        let inputs = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.calibrate.as_ref(), self.init_data.as_ref()];
         files::check_output(&self.output, &inputs.into_iter().flatten().map(String::as_str).collect::<Vec<_>>())?;
         self.request.0.seed = session.seed;
         let request = &self.request.0;
         request.check(self.data.is_some(), self.init_data.is_some())?;
         let (machine, _) = input::model(&self.model)?;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
-        let start = self.start_points(&machine, session)?;
+        let (start, calibrate) = (self.start_points(&machine, session)?, self.rows(&self.calibrate, &machine, session)?);
+        calibrate.as_ref().map_or(Ok(()), |rows| request.check_calibration_rows(rows, data.as_ref()))?;
         let clock = Instant::now();
-        let small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
+        let mut small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
+        if let Some(rows) = &calibrate {
+            small.calibrate(rows)?;
+        }
         let seconds = clock.elapsed().as_secs_f64();
         session.notes(&small.notes);
         for attempt in small.validation.iter().flat_map(|validation| &validation.tried).filter(|attempt| attempt.failed.is_some()) {

@@ -121,7 +121,7 @@ impl Compression<'_> {
         run.all_strategies(size);
         let found = run.at(size).cloned().ok_or_else(|| run.first_failure())?;
         let missing = if self.goals.about_quality() { run.shortfalls(&found.metrics) } else { vec![] };
-        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
+        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows))?;
         let small = self.strategies[found.strategy].again(found.machine.clone(), &all, watch)?;
         let trained_further = small != found.machine;
         let machine = Machine { calibration, ..small };

@@ -19,5 +19,6 @@ pub(crate) use auto::cost_of;
 pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;
+pub(crate) use recalibrate::recalibrated;
 pub use strategy::{Finish, Steps, Strategy};
 pub use validation::{Metric, Metrics};

@@ -5,12 +5,15 @@
 //! outputs so found. The machine itself learns from all rows. For one-vs-one, the curve of the pair (a, b) sees the rows of these two
 //! classes; for one-vs-rest each curve sees all rows. Cost: `folds` more runs of the learner.
 //!
+//! A softmax has one number for all outputs, and keeps the order of the classes; it is the best for several classes that share their vectors.
 //! Isotonic curves fit any shape but need rows: below about a thousand the sigmoid is mostly better.
 mod isotonic;
 mod sigmoid;
+mod softmax;
 
 pub use isotonic::fit_isotonic;
 pub use sigmoid::fit_sigmoid;
+pub use softmax::fit_softmax;
 
 use rayon::prelude::*;
 
@@ -31,10 +34,13 @@ pub enum Shape {
     Sigmoid,
     /// Any curve that never falls.
     Isotonic,
+    /// Exponentials of all outputs times one number, over their sum.
+    Softmax,
 }
 
 impl Named for Shape {
-    const NAMES: &'static [(&'static str, Self)] = &[("sigmoid", Shape::Sigmoid), ("isotonic", Shape::Isotonic)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("sigmoid", Shape::Sigmoid), ("isotonic", Shape::Isotonic), ("softmax", Shape::Softmax)];
 }
 
 /// Learns, then calibrates by cross-validation; the probabilities become part of the machine.
@@ -82,7 +88,7 @@ impl Calibrated {
         let counted = data.select(&rows);
         check_counts(counted.classes()?)?;
         let mut fit = learn()?;
-        check_rule(&fit.machine)?;
+        check_rule(&fit.machine, self.shape)?;
         if fit.report.status == Status::Cancelled {
             return Ok(fit);
         }
@@ -132,6 +138,11 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     let classes = data.classes()?;
     let places = classes.places_in(&decision.labels());
     let row_class = |i: usize| places[classes.codes[i] as usize];
+    if shape == Shape::Softmax {
+        let weights: Vec<f64> = (0..data.len()).map(|i| if row_class(i).is_some() { data.weight(i) } else { 0.0 }).collect();
+        let targets = Matrix::from_fn(data.len(), decision.labels().len(), |i, c| f64::from(u8::from(row_class(i) == Some(c))));
+        return Ok(Calibration::NormalClasses(fit_softmax(decision, outputs, &targets, &weights)));
+    }
     let (mut a, mut b, mut curves) = (vec![], vec![], vec![]);
     for k in 0..outputs.cols() {
         let side = |i: usize| row_class(i).and_then(|class| decision.side(k, class));
@@ -145,7 +156,7 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
                 a.push(slope);
                 b.push(shift);
             }
-            Shape::Isotonic => {
+            _ => {
                 let curve = fit_isotonic(&values, &sides, &weights);
                 curves.push(curve.ok_or_else(|| Error::data("an output has no rows to calibrate it on"))?);
             }
@@ -153,14 +164,16 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     }
     Ok(match shape {
         Shape::Sigmoid => Calibration::Sigmoid { a, b },
-        Shape::Isotonic => Calibration::Isotonic { curves },
+        _ => Calibration::Isotonic { curves },
     })
 }
 
-fn check_rule(machine: &Machine) -> Result<()> {
+fn check_rule(machine: &Machine, shape: Shape) -> Result<()> {
     let (with, instead) = match machine.decision {
+        Decision::Votes { .. } if shape == Shape::Softmax => ("votes of pairs", "use sigmoid, or train shared or one-vs-rest outputs"),
+        Decision::Codes { .. } if shape == Shape::Softmax => return Ok(()),
         Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. } => return Ok(()),
-        Decision::Codes { .. } => ("output codes", "train one-vs-one or one-vs-rest"),
+        Decision::Codes { .. } => ("output codes", "use softmax, or train one-vs-one or one-vs-rest"),
         _ => ("a machine that predicts no classes", "leave the probabilities out"),
     };
     Err(Error::Unsupported { method: "calibration", with: with.into(), instead: instead.into() })
@@ -198,7 +211,12 @@ mod tests {
         let (train, test) = (waveform3(240, 1), waveform3(500, 2));
         for shape in Shape::all() {
             for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
-                let machine = calibrated(shape, multiclass).learn(&train, &Watch::none()).unwrap().machine;
+                let learned = calibrated(shape, multiclass).learn(&train, &Watch::none());
+                if (shape, multiclass) == (Shape::Softmax, Multiclass::OneVsOne) {
+                    assert!(learned.unwrap_err().to_string().contains("votes of pairs"));
+                    continue;
+                }
+                let machine = learned.unwrap().machine;
                 assert!(machine.check().is_ok());
                 let p = machine.probabilities(&machine.outputs_for(&test.points).unwrap()).unwrap();
                 let codes = &test.classes().unwrap().codes;
