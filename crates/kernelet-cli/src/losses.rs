@@ -44,7 +44,7 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
 fn probabilities_of_libsvm(machine: &Machine) -> Option<String> {
     match &machine.calibration {
         Some(Calibration::NormalClasses(_)) => Some("the probabilities; there is no place for normal distributions of the classes".into()),
-        Some(Calibration::Normal { .. }) => Some("the deviations of the predicted numbers".into()),
+        Some(Calibration::Normal { .. } | Calibration::LogVariance { .. }) => Some("the deviations of the predicted numbers".into()),
         _ => None,
     }
 }

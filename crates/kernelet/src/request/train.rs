@@ -222,8 +222,14 @@ impl Train {
         if self.folds.is_some() && !self.tune && self.probability.is_none() && !pursuit && !self.chooses_penalty() {
             return Err(Error::request("`folds` is used only with `tune` or `probability`"));
         }
-        if self.probability.is_some() && self.wanted() != Wanted::Classes {
-            return Err(Error::request(format!("`probability` is for classes, but {} does not predict any", self.learner().name())));
+        let (normal, name) = (self.probability == Some(Shape::Normal), self.learner().name());
+        if normal && self.wanted() != Wanted::Values {
+            return Err(Error::request(format!("`probability` normal is for numbers, but {name} does not predict any")));
+        }
+        if self.probability.is_some() && !normal && self.wanted() != Wanted::Classes {
+            return Err(Error::request(format!(
+                "`probability` is for classes, but {name} does not predict any; for numbers there is normal"
+            )));
         }
         if self.tune && self.wanted() == Wanted::Nothing {
             let name = self.learner().name();

@@ -9,7 +9,7 @@
 use crate::{
     Result,
     data::Dataset,
-    learn::{Shape, calibration, fit_sigmoid, fit_softmax},
+    learn::{Shape, calibration, fit_log_variance, fit_sigmoid, fit_softmax},
     linalg::Matrix,
     machine::{Calibration, Decision, Machine, Pairwise},
 };
@@ -17,7 +17,7 @@ use crate::{
 /// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves.
 pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
     if large.check_probabilities().is_err() {
-        return Ok(None);
+        return deviations(small, large, rows);
     }
     let wanted = large.probabilities(&large.outputs_for(&rows.points)?)?;
     let outputs = small.outputs_for(&rows.points)?;
@@ -26,6 +26,18 @@ pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> 
         Decision::Largest { .. } | Decision::Codes { .. } => softmax(&small.decision, &outputs, &wanted, rows).map(Some),
         _ => Ok(None),
     }
+}
+
+/// The deviations of the large machine, and where the small one is off it, are the variance of the small one.
+fn deviations(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
+    if !large.has_deviations() || small.decision != Decision::Values {
+        return Ok(None);
+    }
+    let (wanted, apart, found) = (large.deviations(&rows.points)?, large.outputs_for(&rows.points)?, small.outputs_for(&rows.points)?);
+    let square = |i: usize, k: usize| wanted.at(i, k).powi(2) + (apart.at(i, k) - found.at(i, k)).powi(2);
+    let squares = Matrix::from_fn(rows.len(), wanted.cols(), square);
+    let weights: Vec<f64> = (0..rows.len()).map(|i| rows.weight(i)).collect();
+    Ok(Some(Calibration::LogVariance { heads: fit_log_variance(small, &rows.points, &squares, &weights, 0)? }))
 }
 
 fn softmax(decision: &Decision, outputs: &Matrix, wanted: &Matrix, rows: &Dataset) -> Result<Calibration> {
