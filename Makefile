@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -150,6 +150,12 @@ bench-export: ## time, size and agreement of exported machines, and the ONNX gra
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/export.py $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DATA=DIR has the sets, DRAWS=K, PARTS=sets,probabilities,deviations
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet numpy
+	target/peers-venv/bin/python benches/trust/sets.py --data-dir $(DATA) $(if $(DRAWS),--draws $(DRAWS)) $(if $(PARTS),--parts $(PARTS))
 
 bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting, MLP and Nystroem; DATA=DIR has the sets, SETS=a,b SPLITS=K TRIALS=N
 	$(MAKE) --no-print-directory target/python-venv/made wheel

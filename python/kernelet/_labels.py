@@ -87,6 +87,47 @@ class Labels(KernelMachine):
             return -np.maximum(0, 1 - outputs[:, None, :] * words[None]).sum(axis=2)
         return outputs
 
+    def calibrate(self, X, y):
+        """Calibrates the prediction sets of :meth:`predict_set`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that the estimator was not fitted to, drawn as those to be predicted.
+        y : array-like of shape (n_samples,)
+            Their classes.
+
+        Returns
+        -------
+        self : estimator
+            The same estimator, which predicts sets now.
+        """
+        machine, y = self._fitted(), column_or_1d(y, warn=True)
+        unknown = np.setdiff1d(y, self.classes_)
+        if len(unknown):
+            raise ValueError(f"y has the class {unknown[0]!r}, which was not there in fit")
+        codes = np.searchsorted(self.classes_, y).astype(np.uint32)
+        self._set_machine(machine.calibrated(self._checked(X), codes=codes))
+        return self
+
+    def predict_set(self, X, confidence=0.9):
+        """Sets of classes that contain the true class with a chosen probability, where rows are like those of :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        confidence : float, default=0.9
+            The probability, above 0 and below 1.
+
+        Returns
+        -------
+        sets : ndarray of bool of shape (n_samples, n_classes)
+            Whether each of ``classes_`` is in the set of a row. A row with exactly one can be answered; the others are better left to somebody else.
+        """
+        machine = self._fitted()
+        return machine.prediction_sets(self._checked(X), float(confidence), self._threads()).astype(bool)
+
     def _loaded(self, about) -> None:
         if about["decision"]["rule"] not in ("sign", "votes", "largest", "codes"):
             raise ValueError(f"{type(self).__name__} holds machines that predict classes, but this model does not")

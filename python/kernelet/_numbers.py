@@ -19,23 +19,70 @@ class Numbers(KernelMachine):
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = np.ascontiguousarray(y.reshape(len(y), -1))
-        return self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        asked = self._request(**({"probability": "normal"} if getattr(self, "deviation", False) else {}))
+        return self._keep(*self._learn(asked, X, values=values, weights=self._weights(sample_weight, X)))
 
-    def predict(self, X):
+    def predict(self, X, return_std=False):
         """The predicted number of each row.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n_samples, n_features)
             The rows.
+        return_std : bool, default=False
+            Also the standard deviations of the predictions, where the machine has them: ``RVR``, and estimators with ``deviation=True``.
 
         Returns
         -------
         y : ndarray of shape (n_samples,) or (n_samples, n_targets)
             The predictions.
+        deviations : ndarray of shape (n_samples,) or (n_samples, n_targets)
+            Only with ``return_std``.
         """
         outputs = self._outputs(X)
-        return outputs[:, 0] if self._one_target else outputs
+        mean = outputs[:, 0] if self._one_target else outputs
+        if not return_std:
+            return mean
+        deviations = self._fitted().deviations(self._checked(X))
+        return mean, deviations[:, 0] if self._one_target else deviations
+
+    def calibrate(self, X, y):
+        """Calibrates the intervals of :meth:`predict_set`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            Rows that the estimator was not fitted to, drawn as those to be predicted.
+        y : array-like of shape (n_samples,) or (n_samples, n_targets)
+            Their numbers.
+
+        Returns
+        -------
+        self : estimator
+            The same estimator, which predicts intervals now.
+        """
+        machine, y = self._fitted(), np.asarray(y, dtype=np.float64)
+        values = np.ascontiguousarray(y.reshape(len(y), -1))
+        self._set_machine(machine.calibrated(self._checked(X), values=values))
+        return self
+
+    def predict_set(self, X, confidence=0.9):
+        """Intervals that contain the true number with a chosen probability, where rows are like those of :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+            The rows.
+        confidence : float, default=0.9
+            The probability, above 0 and below 1.
+
+        Returns
+        -------
+        intervals : ndarray of shape (n_samples, 2) or (n_samples, n_targets, 2)
+            The lower and the upper end of each interval.
+        """
+        ends = self._fitted().prediction_sets(self._checked(X), float(confidence), self._threads())
+        return ends if self._one_target else np.stack(np.split(ends, 2, axis=1), axis=2)
 
     def _loaded(self, about) -> None:
         if about["decision"]["rule"] != "values":

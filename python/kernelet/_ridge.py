@@ -19,6 +19,8 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         Penalty of large coefficients; ``--lambda`` of the command line.
     {kernel}
     {budget}
+    deviation : bool, default=False
+        Also learn the standard deviations that ``predict(X, return_std=True)`` returns, by cross-validation, which takes five more fits.
     {metric}
     {tune}
     {common}
@@ -54,6 +56,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         degree=3,
         coef0=0.0,
         method="auto",
+        deviation=False,
         ard=False,
         projection=None,
         tune=False,
@@ -69,6 +72,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         self.degree = degree
         self.coef0 = coef0
         self.method = method
+        self.deviation = deviation
         self.ard = ard
         self.projection = projection
         self.tune = tune

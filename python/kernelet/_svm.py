@@ -143,6 +143,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         Training stops when the optimality conditions hold up to this.
     cache_size : int, default=200
         Megabytes for kernel values.
+    deviation : bool, default=False
+        Also learn the standard deviations that ``predict(X, return_std=True)`` returns, by cross-validation, which takes five more fits.
     {metric}
     {tune}
     {common}
@@ -178,6 +180,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         method="auto",
         tol=1e-3,
         cache_size=200,
+        deviation=False,
         ard=False,
         projection=None,
         tune=False,
@@ -196,6 +199,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.method = method
         self.tol = tol
         self.cache_size = cache_size
+        self.deviation = deviation
         self.ard = ard
         self.projection = projection
         self.tune = tune

@@ -5,14 +5,14 @@ use std::{
 };
 
 use kernelet::{
-    data::{Encoding, Label, Points, Scale},
+    data::{Dataset, Encoding, Label, Points, Scale},
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Machine, Metadata, Pairwise, Predictor, Work},
+    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Machine, Metadata, Pairwise, PredictionSets, Predictor, Work},
     model,
 };
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -149,6 +149,43 @@ impl PyMachine {
         guarded(|| {
             let points = rows.to_points()?;
             array(py, py.detach(|| self.machine.deviations(&points)).map_err(refused)?)
+        })
+    }
+
+    /// The same machine with prediction sets calibrated on rows that it was not trained on, with their classes or numbers.
+    #[pyo3(signature = (rows, codes=None, values=None))]
+    fn calibrated(
+        &self,
+        py: Python,
+        rows: Rows,
+        codes: Option<PyReadonlyArray1<u32>>,
+        values: Option<PyReadonlyArray2<f64>>,
+    ) -> PyResult<PyMachine> {
+        guarded(|| {
+            let labels = codes.is_some().then(|| self.machine.decision.labels());
+            let data = Dataset::new(rows.to_points()?, crate::arrays::target(codes, values, labels)?);
+            let mut machine = self.machine.clone();
+            machine.metadata.sets = Some(py.detach(|| self.machine.set_scores(&data)).map_err(refused)?);
+            Ok(PyMachine { report: self.report.clone(), ..PyMachine::new(machine) })
+        })
+    }
+
+    /// Prediction sets: for each row and class a 1 where the set has it; for numbers the lower ends of the intervals, then the upper ones.
+    #[pyo3(signature = (rows, confidence, threads=1))]
+    fn prediction_sets<'py>(&self, py: Python<'py>, rows: Rows, confidence: f64, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        guarded(|| {
+            self.machine.check_sets(confidence).map_err(refused)?;
+            let (outputs, points) = (self.all_outputs(py, &rows, threads)?, rows.to_points()?);
+            let sets = py.detach(|| self.machine.prediction_sets(&outputs, &points, confidence)).map_err(refused)?;
+            let n = outputs.rows();
+            let numbers = match &sets {
+                PredictionSets::Classes { labels, members } => Matrix::from_fn(n, labels.len(), |i, c| f64::from(u8::from(members[i][c]))),
+                PredictionSets::Intervals { lower, upper } => {
+                    let q = lower.cols();
+                    Matrix::from_fn(n, 2 * q, |i, k| if k < q { lower.at(i, k) } else { upper.at(i, k - q) })
+                }
+            };
+            array(py, numbers)
         })
     }
 

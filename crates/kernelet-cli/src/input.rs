@@ -49,7 +49,13 @@ impl Input {
         self.read(path, Reading { wanted, ..reading_for(machine) }, session)
     }
 
-    /// The same a block at a time, without targets, so that the file may be larger than memory.
+    /// Rows with the same columns as others that were read to train on.
+    pub fn rows_like(&self, data: &Dataset, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
+        let (names, table) = (data.names.clone(), data.table.clone());
+        self.read(path, Reading { wanted, names, dim: Some(data.dim()), table, ..Reading::default() }, session)
+    }
+
+    /// Rows for a model a block at a time, without targets, so that the file may be larger than memory.
     pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
         self.check_target(path)?;
         let how = self.reading(reading_for(machine));

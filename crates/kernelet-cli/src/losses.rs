@@ -29,6 +29,9 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     } else if matches!(to, To::C | To::Libsvm) && machine.names.is_some() {
         lost.push("the names of the features; rows must have the columns in the order of training".into());
     }
+    if matches!(to, To::C | To::Onnx | To::Libsvm) && machine.metadata.sets.is_some() {
+        lost.push("the prediction sets: the scores of the calibration rows".into());
+    }
     if to == To::Libsvm && machine.metadata.c.is_some() {
         lost.push("how the machine was trained (its C and the like)".into());
     }
@@ -41,7 +44,7 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
 fn probabilities_of_libsvm(machine: &Machine) -> Option<String> {
     match &machine.calibration {
         Some(Calibration::NormalClasses(_)) => Some("the probabilities; there is no place for normal distributions of the classes".into()),
-        Some(Calibration::Normal { .. }) => Some("the deviations of the predicted numbers".into()),
+        Some(Calibration::Normal { .. } | Calibration::LogVariance { .. }) => Some("the deviations of the predicted numbers".into()),
         _ => None,
     }
 }

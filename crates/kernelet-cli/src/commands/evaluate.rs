@@ -4,11 +4,12 @@ use std::time::Instant;
 use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
-    evaluate::{Confusion, ProbabilityScores, Reconstruction, Scores, agreement, reconstruction, score, score_probabilities},
+    evaluate::{Confusion, Reconstruction, Scores, agreement, reconstruction, score},
     machine::{Machine, Prediction, Predictor},
 };
 use serde::Serialize;
 
+use super::uncertainty::Uncertainty;
 use crate::{
     failure::{Failure, Result},
     input::{self, Input, Loaded},
@@ -27,6 +28,9 @@ pub struct Evaluate {
     /// Another model: also report the fraction of rows for which both predict the same label.
     #[arg(long, value_name = "MODEL")]
     pub against: Option<String>,
+    /// Also how often prediction sets of this confidence contain the truth, and how large they are.
+    #[arg(long, value_name = "P")]
+    pub confidence: Option<f64>,
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
@@ -35,12 +39,19 @@ pub struct Evaluate {
 const EXAMPLES: &str = "\
 Examples:
   kernelet evaluate digits.model digits-test.svm
-  kernelet evaluate small.model digits-test.svm --against digits.model";
+  kernelet evaluate small.model digits-test.svm --against digits.model
+  kernelet evaluate digits.model digits-test.svm --confidence 0.95";
 
 impl Evaluate {
     /// Predicts and compares.
     pub fn run(self, session: &Session) -> Result<()> {
         let (loaded, _) = input::loaded(&self.model)?;
+        if let Some(confidence) = self.confidence {
+            match &loaded {
+                Loaded::Machine(machine) => machine.check_sets(confidence)?,
+                Loaded::Cascade(_) => return Err(Failure::usage("a cascade has no prediction sets; leave --confidence out")),
+            }
+        }
         let machine = loaded.first()?;
         let wanted = input::target_of(machine);
         let data = self.input.rows_for(machine, &self.data, wanted, session)?;
@@ -64,11 +75,7 @@ impl Evaluate {
         };
         let mut evaluated = Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds);
         match &loaded {
-            Loaded::Machine(machine) => {
-                if let Some(ProbabilityScores { log_loss, brier }) = probability_scores(machine, &data)? {
-                    (evaluated.log_loss, evaluated.brier) = (Some(log_loss), Some(brier));
-                }
-            }
+            Loaded::Machine(machine) => evaluated.uncertainty = Uncertainty::of(machine, &data, self.confidence)?,
             Loaded::Cascade(cascade) => {
                 let evaluations = cascade.predict(&data.points)?.evaluations as f64;
                 evaluated.cost = Some(evaluations / (data.len() * cascade.promise.full_vectors).max(1) as f64);
@@ -86,15 +93,6 @@ impl Evaluate {
             (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),
         }
     }
-}
-
-/// Scores of the predicted probabilities, where the model predicts any.
-fn probability_scores(machine: &Machine, data: &Dataset) -> Result<Option<ProbabilityScores>> {
-    if machine.check_probabilities().is_err() {
-        return Ok(None);
-    }
-    let probabilities = machine.probabilities(&machine.outputs_for(&data.points)?)?;
-    Ok(Some(score_probabilities(&probabilities, &machine.decision.labels(), data)?))
 }
 
 /// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
@@ -121,10 +119,8 @@ struct Evaluated {
     rows: usize,
     #[serde(flatten)]
     figures: Figures,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    log_loss: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    brier: Option<f64>,
+    #[serde(flatten)]
+    uncertainty: Uncertainty,
     /// Kernel evaluations of a cascade as a fraction of its full machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
@@ -162,14 +158,14 @@ impl Evaluated {
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, log_loss: None, brier: None, cost: None, agreement, seconds, rows_per_second, compared }
+        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement, seconds, rows_per_second, compared }
     }
 
     /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, log_loss: None, brier: None, cost: None, agreement: None, seconds, rows_per_second, compared }
+        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement: None, seconds, rows_per_second, compared }
     }
 }
 
@@ -195,8 +191,7 @@ impl Answer for Evaluated {
                 String::new()
             }
         };
-        pairs.extend(self.log_loss.map(|value| ("log loss", figure(value))));
-        pairs.extend(self.brier.map(|value| ("brier score", figure(value))));
+        pairs.extend(self.uncertainty.pairs());
         pairs.extend(self.cost.map(|value| ("cost", format!("{} of the full machine's kernel evaluations", percent(value)))));
         if self.compared {
             pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kernelet::{
     data::{Column, Encoding, Fingerprints, Label, MISSING, Scale},
-    machine::{Machine, Metadata},
+    machine::{Machine, Metadata, ScoreKind},
     model::{Kind, images, native, write_atomically},
 };
 use serde::Serialize;
@@ -88,12 +88,21 @@ struct Inspected {
     known_rows: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     knows_all_rows: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sets: Option<Sets>,
     names: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     table: Option<Encoding>,
     #[serde(rename = "facts")]
     metadata: Metadata,
     source: &'static str,
+}
+
+/// What prediction sets were calibrated on.
+#[derive(Serialize)]
+struct Sets {
+    rows: usize,
+    score: ScoreKind,
 }
 
 /// The size of the linear map behind the scaling.
@@ -108,6 +117,7 @@ impl Inspected {
         let bytes = native::to_bytes(&machine)?.len();
         let table = machine.metadata.table.take();
         let known = machine.metadata.seen.take();
+        let sets = machine.metadata.sets.take().map(|sets| Sets { rows: sets.n_rows, score: sets.score });
         let kernel = &machine.expansion.kernel;
         let mut parameters = json!(kernel);
         if let Some(object) = parameters.as_object_mut() {
@@ -132,6 +142,7 @@ impl Inspected {
             feature_scales: FeatureScales::of(&machine),
             known_rows: known.as_ref().map(Fingerprints::len),
             knows_all_rows: known.map(|known| known.all),
+            sets,
             names: machine.names,
             table,
             metadata: machine.metadata,
@@ -196,6 +207,7 @@ impl Answer for Inspected {
         pairs.push(("scaling", self.scale.unwrap_or("none").into()));
         pairs.extend(self.projection.as_ref().map(|map| ("map", format!("{} x {}", count(map.rows), count(map.cols)))));
         pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
+        pairs.extend(self.sets.as_ref().map(|sets| ("prediction sets", format!("calibrated on {}", counted(sets.rows, "row")))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
         pairs.extend(self.known_rows.map(|rows| {

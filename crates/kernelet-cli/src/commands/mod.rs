@@ -6,11 +6,13 @@ mod evaluate;
 pub mod export;
 mod inspect;
 mod predict;
+mod predicted;
 pub mod report;
 #[cfg(feature = "reproduce")]
 mod reproduce;
 mod train;
 mod trained;
+mod uncertainty;
 
 use clap::Subcommand;
 

@@ -4,18 +4,19 @@ use std::{io, time::Instant};
 use clap::{Args, ValueEnum};
 use kernelet::{
     Error,
-    data::{Label, Points},
+    data::Points,
     linalg::Matrix,
-    machine::{Decision, Machine, Pairwise, Prediction, Predictor, cascade::Cascade},
+    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::Cascade},
     model::write_atomically,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::predicted::Form;
 use crate::{
     failure::{Failure, Result},
     files,
     input::{self, Input, Loaded},
-    layout::{counted, exact, plain},
+    layout::counted,
     session::Session,
 };
 
@@ -33,6 +34,9 @@ pub struct Predict {
     /// What to write for each row.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = Values::Labels)]
     pub values: Values,
+    /// With --values set: the probability with which a set contains the truth, above 0 and below 1 [default: 0.9].
+    #[arg(long, value_name = "P")]
+    pub confidence: Option<f64>,
     /// Precision of the arithmetic; f32 is about twice as fast with the gaussian kernel.
     #[arg(long, value_name = "P", value_enum, default_value_t = Precision::F64)]
     pub precision: Precision,
@@ -45,9 +49,11 @@ const EXAMPLES: &str = "\
 Examples:
   kernelet predict digits.model digits-test.svm
   kernelet predict digits.model digits-test.svm --values decision -o decisions.csv
+  kernelet predict digits.model digits-test.svm --values set --confidence 0.95
   cat rows.csv | kernelet predict iris.model - --format csv
 
-Labels and single numbers are written bare, a line for each row: control characters in a label as \\n or \\u{1b}. Other values are separated by commas, under a header line.";
+Labels and single numbers are written bare, a line for each row: control characters in a label as \\n or \\u{1b}. Other values are separated by commas, under a header line. \
+The labels of a set are separated by spaces, in quotes where they contain any; an empty set is an empty line. Sets need a model that was trained with --calibrate.";
 
 /// What is written for each row.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +65,10 @@ pub enum Values {
     /// The probability of each class, where the model is calibrated.
     Probability,
     /// The predicted number and its standard deviation, where the model has one.
-    Distribution,
+    #[value(alias = "distribution")]
+    Deviation,
+    /// The labels, or the ends of an interval of numbers, that contain the truth with the probability --confidence.
+    Set,
     /// The features that a kernel PCA model extracts.
     Features,
 }
@@ -88,8 +97,14 @@ impl Predict {
         if let Some(output) = output {
             files::check_output(output.as_ref(), &[&self.model, &self.data])?;
         }
+        if self.confidence.is_some() && self.values != Values::Set {
+            return Err(Failure::usage("--confidence is used only with --values set"));
+        }
         let (model, _) = input::loaded(&self.model)?;
         let form = Form::of_model(&model, self.values)?;
+        if let (Loaded::Machine(machine), Values::Set) = (&model, self.values) {
+            machine.check_sets(self.confidence())?;
+        }
         let mut predictions = vec![];
         let done = match output {
             Some(output) => self.to_file(output, &model, &form, session)?,
@@ -151,7 +166,7 @@ impl Predict {
             let (following, outputs) = rayon::join(
                 || blocks.next(session),
                 || match model {
-                    Loaded::Machine(machine) => self.values.of(machine, &predictor, &data.points, done.rows),
+                    Loaded::Machine(machine) => self.values_of(machine, &predictor, &data.points, done.rows),
                     Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
                 },
             );
@@ -178,26 +193,33 @@ impl Predict {
     }
 }
 
-impl Values {
-    /// What is written for some rows, as numbers; labels are still outputs. `before` rows were written earlier.
-    fn of(self, machine: &Machine, predictor: &Predictor, points: &Points, before: usize) -> Result<Matrix> {
+impl Predict {
+    fn confidence(&self) -> f64 {
+        self.confidence.unwrap_or(0.9)
+    }
+
+    /// What is written for some rows, as numbers; labels are still outputs, and a set has a 1 for each label that is in it. `before` rows were written
+    /// earlier.
+    fn values_of(&self, machine: &Machine, predictor: &Predictor, points: &Points, before: usize) -> Result<Matrix> {
         // Rows are counted from the first of the file, not of the block.
         let outputs = predictor.outputs(points).map_err(|error| match error {
             Error::NotFinite { what, row, column, value } => Error::NotFinite { what, row: before + row, column, value },
             other => other,
         })?;
         let ratio = machine.decision == Decision::Ratio;
-        let joined = |width: usize, row: &dyn Fn(usize) -> Vec<f64>| {
-            let values = (0..outputs.rows()).flat_map(row).collect();
-            Matrix::new(values, outputs.rows(), width).unwrap_or_default()
-        };
-        Ok(match self {
+        Ok(match self.values {
             Values::Probability => machine.probabilities(&outputs)?,
-            Values::Distribution => {
-                let spread = machine.deviations(points)?;
-                joined(2 * outputs.cols(), &|i| outputs.row(i).iter().zip(spread.row(i)).flat_map(|(&f, &d)| [f, d]).collect())
+            Values::Deviation => paired(&outputs, &machine.deviations(points)?),
+            Values::Set => match machine.prediction_sets(&outputs, points, self.confidence())? {
+                PredictionSets::Intervals { lower, upper } => paired(&lower, &upper),
+                PredictionSets::Classes { labels, members } => {
+                    Matrix::from_fn(outputs.rows(), labels.len(), |i, c| f64::from(u8::from(members[i][c])))
+                }
+            },
+            Values::Labels if ratio => {
+                let numbers = outputs.iter().flat_map(|row| machine.decision.numbers(row)).collect();
+                Matrix::new(numbers, outputs.rows(), outputs.cols() - 1).unwrap_or_default()
             }
-            Values::Labels if ratio => joined(outputs.cols() - 1, &|i| machine.decision.numbers(outputs.row(i))),
             _ => outputs,
         })
     }
@@ -212,121 +234,7 @@ fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
     Ok(Matrix::column(codes.into_iter().map(f64::from).collect()))
 }
 
-/// How one row of outputs becomes a line.
-enum Form<'a> {
-    /// A bare label.
-    Label(&'a Decision),
-    /// A bare label by its place among these.
-    Place(Vec<String>),
-    /// A bare number.
-    Number,
-    /// The numbers under these names.
-    Outputs(Vec<String>),
-}
-
-impl<'a> Form<'a> {
-    fn of_model(model: &'a Loaded, values: Values) -> Result<Self> {
-        match model {
-            Loaded::Machine(machine) => Form::of(machine, values),
-            Loaded::Cascade(cascade) if values == Values::Labels => {
-                Ok(Form::Place(cascade.labels().iter().map(Label::to_string).collect()))
-            }
-            Loaded::Cascade(_) => {
-                Err(Failure::usage("a cascade answers labels alone, because each row is answered by another machine; use --values labels"))
-            }
-        }
-    }
-
-    fn of(machine: &'a Machine, values: Values) -> Result<Self> {
-        let outputs = machine.n_outputs();
-        let numbers = |name: &str, count: usize| (1..=count).map(|k| format!("{name}{k}")).collect();
-        match (values, &machine.decision) {
-            (Values::Labels, Decision::Values) if outputs == 1 => Ok(Form::Number),
-            (Values::Labels, Decision::Ratio) if outputs == 2 => Ok(Form::Number),
-            (Values::Labels, Decision::Ratio) => Ok(Form::Outputs(numbers("value", outputs - 1))),
-            (Values::Decision, Decision::Ratio) => {
-                let sums: Vec<String> = numbers("sum", outputs - 1);
-                Ok(Form::Outputs(sums.into_iter().chain(["weight".to_string()]).collect()))
-            }
-            (Values::Labels | Values::Decision, Decision::Values) => Ok(Form::Outputs(numbers("value", outputs))),
-            (Values::Labels, Decision::Features) => Err(Failure::usage("the model makes features, not labels; use --values features")),
-            (Values::Labels, decision) => Ok(Form::Label(decision)),
-            (Values::Decision | Values::Features, Decision::Features) => Ok(Form::Outputs(numbers("feature", outputs))),
-            (Values::Features, _) => Err(Failure::usage("the model makes no features; use --values labels or decision")),
-            (Values::Decision, decision) => Ok(Form::Outputs(decision_names(decision))),
-            (Values::Probability, decision) => {
-                machine.check_probabilities()?;
-                Ok(Form::Outputs(decision.labels().iter().map(Label::to_string).collect()))
-            }
-            (Values::Distribution, _) => {
-                machine.deviations(&Matrix::<f64>::zeros(0, machine.dim()).into())?;
-                Ok(Form::Outputs((1..=outputs).flat_map(|k| [format!("mean{k}"), format!("deviation{k}")]).collect()))
-            }
-        }
-    }
-
-    /// The names of the columns; none for bare labels and numbers.
-    fn header(&self) -> Option<&[String]> {
-        match self {
-            Form::Label(_) | Form::Place(_) | Form::Number => None,
-            Form::Outputs(names) => Some(names),
-        }
-    }
-
-    fn header_line(&self) -> String {
-        let line = |names: &[String]| names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(",") + "\n";
-        self.header().map_or(String::new(), line)
-    }
-
-    fn lines(&self, outputs: &Matrix) -> String {
-        let labels: Vec<String> = self.labels().iter().map(|label| plain(label).into_owned()).collect();
-        let mut text = String::new();
-        for row in outputs.iter() {
-            match self {
-                Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
-                Form::Place(_) => text.push_str(&labels[row[0] as usize]),
-                _ => text.push_str(&row.iter().copied().map(exact).collect::<Vec<_>>().join(",")),
-            }
-            text.push('\n');
-        }
-        text
-    }
-
-    fn json(&self, outputs: &Matrix) -> Vec<Value> {
-        let labels = self.labels();
-        let row = |row: &[f64]| match self {
-            Form::Label(decision) => json!(labels[decision.class(row)]),
-            Form::Place(_) => json!(labels[row[0] as usize]),
-            Form::Number => json!(row[0]),
-            _ => json!(row),
-        };
-        outputs.iter().map(row).collect()
-    }
-
-    fn labels(&self) -> Vec<String> {
-        match self {
-            Form::Label(decision) => decision.labels().iter().map(Label::to_string).collect(),
-            Form::Place(labels) => labels.clone(),
-            _ => vec![],
-        }
-    }
-}
-
-fn decision_names(decision: &Decision) -> Vec<String> {
-    let labels: Vec<String> = decision.labels().iter().map(Label::to_string).collect();
-    match decision {
-        Decision::Votes { .. } => Pairwise::pairs(labels.len()).map(|(a, b)| format!("{}|{}", labels[a], labels[b])).collect(),
-        Decision::Largest { .. } => labels,
-        Decision::Codes { words, .. } => (1..=words.first().map_or(0, Vec::len)).map(|column| format!("code{column}")).collect(),
-        _ => labels.into_iter().skip(1).collect(),
-    }
-}
-
-/// A field of a header line, in quotes where it has to be.
-fn quoted(field: &str) -> String {
-    let field = plain(field);
-    match field.contains([',', '"']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field.into(),
-    }
+/// The columns of two matrices of the same size, in turns.
+fn paired(first: &Matrix, second: &Matrix) -> Matrix {
+    Matrix::from_fn(first.rows(), 2 * first.cols(), |i, k| if k % 2 == 0 { first.at(i, k / 2) } else { second.at(i, k / 2) })
 }

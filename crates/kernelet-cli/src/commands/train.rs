@@ -35,6 +35,9 @@ pub struct Train {
     /// Begin at an earlier model of the same kind: faster where rows or settings have changed a little (svc, svr, one-class, direct training).
     #[arg(long, value_name = "MODEL")]
     pub start: Option<String>,
+    /// Calibrate prediction sets on these rows, which must not be among those trained on: predict --values set then has sets that cover the truth with a chosen probability.
+    #[arg(long, value_name = "DATA")]
+    pub calibrate: Option<String>,
     /// Scale by a range file of svm-scale instead of --scale.
     #[arg(long, value_name = "FILE", help_heading = "Scaling")]
     pub scale_file: Option<String>,
@@ -57,6 +60,7 @@ Examples:
   kernelet train data.svm -o data.model --gamma 0.5 --c 10
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
+  kernelet train iris.csv -o iris.model --scale standard --calibrate more-iris.csv
   kernelet train census.csv -o census.model --target income --ignore id --scale standard --tune
   kernelet train houses.csv -o houses.model --learner svr --c 10 --epsilon 0.1 --scale standard
   kernelet train houses.csv -o houses.model --learner rvm --task regression --scale standard --tune
@@ -92,10 +96,11 @@ impl Train {
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
         let data = self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?;
         refuse_numbers_as_labels(&self.data, &data)?;
+        let calibrate = self.calibrate.as_deref().map(|path| self.input.rows_like(&data, path, request.wanted(), session)).transpose()?;
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
         let scale = range.or(scales);
         let clock = Instant::now();
-        let trained = request.run(&data, &Given { start, scale }, &session.watch())?;
+        let trained = request.run(&data, &Given { start, scale, calibrate }, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         session.notes(&trained.notes);
         let sizes = trained.metrics(&data, &session.watch())?;
@@ -107,8 +112,9 @@ impl Train {
     /// Neither the model nor the checkpoint takes the place of a file that is read, or of the other.
     fn check_files(&self) -> Result<()> {
         let checkpoint = self.request.0.search.checkpoint.as_deref().map(Path::to_string_lossy);
-        let read = [Some(self.data.as_str()), self.start.as_deref(), self.scale_file.as_deref(), self.scales_from.as_deref()];
-        let read: Vec<&str> = read.into_iter().flatten().collect();
+        let others = [&self.start, &self.calibrate, &self.scale_file, &self.scales_from];
+        let read = others.into_iter().map(Option::as_deref).chain([Some(self.data.as_str())]);
+        let read: Vec<&str> = read.flatten().collect();
         if let Some(checkpoint) = &checkpoint {
             files::check_output(Path::new(&**checkpoint), &read)?;
         }
@@ -136,6 +142,7 @@ impl Train {
             iterations: report.iterations,
             evaluations: report.evaluations,
             probability: machine.calibration.as_ref().filter(|_| machine.check_probabilities().is_ok()).map(Calibration::name),
+            calibration_rows: metadata.sets.as_ref().map(|sets| sets.n_rows),
             seconds,
             status: report.status,
             model: self.output.display().to_string(),

@@ -38,6 +38,8 @@ pub(super) struct Trained {
     pub(super) evaluations: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) probability: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) calibration_rows: Option<usize>,
     pub(super) seconds: f64,
     pub(super) status: Status,
     pub(super) model: String,
@@ -193,6 +195,7 @@ impl Answer for Trained {
         }
         pairs.extend(self.bound.as_ref().map(|bound| ("bound", bound.sentence.clone())));
         pairs.extend(self.probability.map(|name| ("probabilities", name.into())));
+        pairs.extend(self.calibration_rows.map(|rows| ("prediction sets", format!("calibrated on {}", counted(rows, "row")))));
         pairs.push(("status", format!("{} after {}", self.status.name(), counted(self.iterations as usize, "iteration"))));
         pairs.push(("time", seconds(self.seconds)));
         pairs.push(("model", self.model.clone()));

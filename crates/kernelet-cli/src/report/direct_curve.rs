@@ -32,7 +32,7 @@ pub fn steps(learner: LearnerName, material: &Material, session: &Session) -> Re
     };
     let taken = machine.metadata.c.is_none().then_some(train.settings.c).flatten();
     let note = taken.map(|c| format!("The model does not store C; taken as {c}, the largest coefficient"));
-    let given = Given { scale: machine.scale.clone(), start: None };
+    let given = Given { scale: machine.scale.clone(), ..Given::default() };
     let mut steps: Vec<Step> = vec![];
     for size in sizes(material, data, train.settings.components.unwrap_or(1)) {
         session.check_cancelled()?;

@@ -24,6 +24,9 @@ pub struct Figures {
     pub differing: Vec<DifferingRow>,
     /// Features by name with their learned scales, the largest first.
     pub feature_scales: Vec<(String, f64)>,
+    /// How often the model is right where it is how sure, where it has probabilities.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reliability: Option<Reliability>,
     /// Pictures, where rows are images.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub images: Option<Images>,
@@ -53,6 +56,17 @@ pub struct Full {
     /// Its figures.
     #[serde(flatten)]
     pub level: Level,
+}
+
+/// A reliability diagram of the model that the page is about.
+#[derive(Serialize, Clone, Debug, Default, PartialEq)]
+pub struct Reliability {
+    /// Rows, mean confidence and accuracy of each bin that has rows.
+    pub bins: Vec<(usize, f64, f64)>,
+    /// The mean distance between confidence and accuracy.
+    pub calibration_error: f64,
+    /// The mean of -log P(true class).
+    pub log_loss: f64,
 }
 
 /// A method and its machines.

@@ -1,7 +1,7 @@
 //! Measures machines into figures.
 use kernelet::{
     data::{Dataset, Points, Target},
-    evaluate::{agreement, score},
+    evaluate::{ProbabilityScores, agreement, reliability, score, score_probabilities},
     linalg::Matrix,
     machine::{Decision, Machine, Prediction, Predictor},
     model::native,
@@ -13,7 +13,7 @@ use super::{
     choose::choose,
     curves::{Curve, Step},
     drawings::{self, Album, Scatter},
-    figures::{DifferingRow, Figures, Full, Level, Method, Plane, Provenance},
+    figures::{DifferingRow, Figures, Full, Level, Method, Plane, Provenance, Reliability},
     latency, recorded,
     rows::{Differing, Sorted},
 };
@@ -74,6 +74,7 @@ pub fn gather(request: Request, curves: &[Curve], session: &Session) -> Result<F
         full: of_full(machine, full),
         methods,
         feature_scales: machine.ranked_features(),
+        reliability: reliability_of(machine, gauge.rows)?,
         notes: request.notes,
         provenance: request.provenance,
         ..Figures::default()
@@ -95,6 +96,7 @@ pub fn gather_recorded(request: Request) -> Result<Option<Figures>> {
         full: of_full(machine, Level { vectors: recorded::vectors_before(machine), ..Level::default() }),
         methods,
         feature_scales: machine.ranked_features(),
+        reliability: reliability_of(machine, gauge.rows)?,
         notes: request.notes,
         provenance: request.provenance,
         ..Figures::default()
@@ -182,6 +184,17 @@ impl<'a> Gauge<'a> {
         figures.plane = self.plane.map(|(plane, _)| plane);
         figures.values = self.scatter.map(|scatter| scatter.values);
     }
+}
+
+/// The reliability diagram of a model with probabilities, on rows with labels.
+fn reliability_of(machine: &Machine, rows: Option<&Dataset>) -> Result<Option<Reliability>> {
+    const BINS: usize = 10;
+    let Some(rows) = rows.filter(|rows| rows.classes().is_ok() && machine.check_probabilities().is_ok()) else { return Ok(None) };
+    let (p, labels) = (machine.probabilities(&machine.outputs_for(&rows.points)?)?, machine.decision.labels());
+    let ProbabilityScores { log_loss, calibration_error, .. } = score_probabilities(&p, &labels, rows)?;
+    let bins = reliability(&p, &labels, rows, BINS)?;
+    let bins = bins.iter().filter(|bin| bin.n_rows > 0).map(|bin| (bin.n_rows, bin.confidence, bin.accuracy)).collect();
+    Ok(Some(Reliability { bins, calibration_error, log_loss }))
 }
 
 fn has_truth(machine: &Machine, rows: &Dataset) -> bool {

@@ -38,6 +38,7 @@ mod reproduce_data;
 mod requests;
 mod rvm;
 mod selection;
+mod sets;
 mod streams;
 mod tables;
 mod train;

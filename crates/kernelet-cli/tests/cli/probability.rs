@@ -5,7 +5,15 @@ use crate::program::{Folder, numbers, run, three_classes, two_classes};
 fn any_classifier_can_predict_probabilities() {
     let folder = Folder::new();
     let data = folder.file("a.csv", three_classes(90));
-    for (shape, how) in [("sigmoid", "one-vs-one"), ("sigmoid", "one-vs-rest"), ("isotonic", "one-vs-one"), ("isotonic", "one-vs-rest")] {
+    let cases = [
+        ("sigmoid", "one-vs-one"),
+        ("sigmoid", "one-vs-rest"),
+        ("isotonic", "one-vs-one"),
+        ("isotonic", "one-vs-rest"),
+        ("softmax", "one-vs-rest"),
+        ("softmax", "ecoc"),
+    ];
+    for (shape, how) in cases {
         let model = folder.path(&format!("{shape}-{how}"));
         let arguments = [
             "train",
@@ -75,7 +83,7 @@ fn what_cannot_be_calibrated_is_reported() {
     let good = folder.file("good.svm", two_classes(20));
     run(&["train", &good, "-o", &model, "--probability", "sigmoid", "--folds", "1"]).failed(2, "folds is 1, but must be at least 2");
     run(&["train", &good, "-o", &model, "--folds", "3"]).failed(2, "--tune or --probability");
-    run(&["train", &good, "-o", &model, "--probability", "platt"]).failed(2, "possible values: sigmoid, isotonic");
+    run(&["train", &good, "-o", &model, "--probability", "platt"]).failed(2, "possible values: sigmoid, isotonic, softmax");
     run(&["train", &good, "-o", &model]).succeeded();
     assert!(run(&["evaluate", &model, &good, "--json"]).json()["log_loss"].is_null());
     run(&["predict", &model, &good, "--values", "distribution"]).failed(2, "asking for a distribution does not work with this model");

@@ -142,7 +142,7 @@ impl Direct for Lesson<'_> {
             None => solution.offsets.iter().zip(&self.units).map(|(b, u)| b * u).collect(),
         };
         let expansion = Expansion { coefficients: Coefficients::Dense(coefficients), ..expansion };
-        Ok(Machine { expansion, offsets, decision: self.decision.clone(), calibration: None, ..self.teacher.clone() })
+        Ok(Machine { expansion, offsets, decision: self.decision.clone(), ..self.teacher.uncalibrated() })
     }
 
     fn problem(&self) -> Box<dyn fmt::Debug + '_> {

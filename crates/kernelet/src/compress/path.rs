@@ -5,7 +5,7 @@ use crate::{
     Result,
     data::Points,
     linalg::{Factor, Matrix},
-    machine::{Coefficients, Expansion, Machine, Metadata},
+    machine::{Coefficients, Expansion, Machine},
     watch::Status,
 };
 
@@ -212,12 +212,13 @@ fn union(parts: &[(usize, Path)], i: usize) -> Vec<usize> {
     all.into_iter().collect()
 }
 
-/// The machine without its vectors. Probabilities belong to the outputs they were made for, and go.
+/// The machine without its vectors. Probabilities and prediction sets belong to the outputs they were made for, and go.
 fn template(machine: &Machine) -> Machine {
     let Expansion { kernel, vectors, .. } = &machine.expansion;
     let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.n_outputs()));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
     // The vectors of a basis are gone.
-    let metadata = Metadata { basis: None, seen: None, ..machine.metadata.clone() };
-    Machine { expansion, calibration: None, metadata, ..machine.clone() }
+    let mut template = Machine { expansion, ..machine.uncalibrated() };
+    (template.metadata.basis, template.metadata.seen) = (None, None);
+    template
 }

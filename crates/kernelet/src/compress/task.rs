@@ -80,6 +80,7 @@ pub(crate) fn part_of(machine: &Machine, chosen: &[usize]) -> Machine {
     let coefficients = Coefficients::Dense(coefficients.to_dense().select(chosen));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(chosen), coefficients };
     // Which rows a machine was trained on is its own affair: a part of it is validated by whoever makes it.
-    let metadata = Metadata { seen: None, ..machine.metadata.clone() };
-    Machine { expansion, calibration: None, metadata, ..machine.clone() }
+    let mut part = Machine { expansion, ..machine.uncalibrated() };
+    part.metadata.seen = None;
+    part
 }

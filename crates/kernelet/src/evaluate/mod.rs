@@ -26,6 +26,7 @@ mod metrics;
 pub mod paired;
 mod probability;
 mod reconstruction;
+mod sets;
 pub mod speed;
 mod validate;
 
@@ -33,4 +34,5 @@ pub use beta::incomplete_beta;
 pub use metrics::{Confusion, Scores, agreement, score};
 pub use probability::{ProbabilityScores, score_probabilities};
 pub use reconstruction::{Reconstruction, reconstruction};
+pub use sets::{DistributionScore, ReliabilityBin, SetScore, calibration_error, reliability, score_distribution, score_sets};
 pub use validate::{Candidate, Tuning, cross_validate};

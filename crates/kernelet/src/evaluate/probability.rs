@@ -1,4 +1,5 @@
-//! Figures of merit of probabilities: logarithmic loss and Brier score.
+//! Figures of merit of probabilities: logarithmic loss, Brier score and calibration error.
+use super::sets::{calibration_error, reliability};
 use crate::{
     Error, Result,
     data::{Dataset, Label},
@@ -8,13 +9,18 @@ use crate::{
 /// No probability counts as less than this, so that one row cannot make the loss infinite.
 const LEAST: f64 = 1e-15;
 
-/// How well probabilities fit the truth; both are 0 at best.
+/// Bins of the calibration error.
+const BINS: usize = 15;
+
+/// How well probabilities fit the truth; all are 0 at best.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ProbabilityScores {
     /// The mean over the rows of -log P(true class).
     pub log_loss: f64,
     /// The mean over the rows of sum_c (P(c) - [c is the true class])^2; for two classes half of that, the squared error of one of them.
     pub brier: f64,
+    /// The expected calibration error in 15 bins: the mean distance between the largest probability and how often its class is the true one.
+    pub calibration_error: f64,
 }
 
 /// Compares probabilities of the classes `labels` with the target of `data`. A class that is not among the labels has probability 0.
@@ -37,7 +43,8 @@ pub fn score_probabilities(probabilities: &Matrix, labels: &[Label], data: &Data
         squares += row.iter().enumerate().map(error).sum::<f64>() + f64::from(u8::from(place.is_none()));
     }
     let (n, half) = (data.len() as f64, if labels.len() == 2 { 0.5 } else { 1.0 });
-    Ok(ProbabilityScores { log_loss: loss / n, brier: half * squares / n })
+    let calibration_error = calibration_error(&reliability(probabilities, labels, data, BINS)?);
+    Ok(ProbabilityScores { log_loss: loss / n, brier: half * squares / n, calibration_error })
 }
 
 #[cfg(test)]

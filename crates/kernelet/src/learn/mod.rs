@@ -32,7 +32,7 @@ mod svr;
 mod threshold;
 mod two_class;
 
-pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_sigmoid};
+pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_log_variance, fit_sigmoid, fit_softmax};
 pub(crate) use fisher::mixes;
 pub use fisher::{Fisher, Penalty};
 pub use logistic::Logistic;

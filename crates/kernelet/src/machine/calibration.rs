@@ -1,7 +1,7 @@
 //! How the outputs of a machine become probabilities, or a distribution around a predicted number.
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, NormalClasses, Posterior};
+use super::{Decision, LogVariance, NormalClasses, Posterior};
 use crate::{Error, Result};
 
 /// How outputs become probabilities. [`Machine::probabilities`](super::Machine::probabilities) applies it.
@@ -32,6 +32,11 @@ pub enum Calibration {
     Normal {
         /// One posterior for each output.
         posteriors: Vec<Posterior>,
+    },
+    /// Regression: a normal distribution around each output, whose variance is another function on the vectors.
+    LogVariance {
+        /// One for each output.
+        heads: Vec<LogVariance>,
     },
     /// A normal distribution of the outputs within each class.
     NormalClasses(NormalClasses),
@@ -78,6 +83,8 @@ impl Calibration {
             Calibration::Marks { .. } => "marks",
             Calibration::Shares => "shares",
             Calibration::Normal { .. } => "normal",
+            Calibration::LogVariance { .. } => "log-variance",
+            Calibration::NormalClasses(normal) if normal.is_softmax() => "softmax",
             Calibration::NormalClasses(_) => "normal-classes",
         }
     }
@@ -92,6 +99,9 @@ impl Calibration {
             Calibration::Shares => matches!(decision, Decision::Largest { .. }),
             Calibration::Normal { posteriors } => {
                 *decision == Decision::Values && posteriors.len() == outputs && posteriors.iter().all(|p| p.fits(vectors))
+            }
+            Calibration::LogVariance { heads } => {
+                *decision == Decision::Values && heads.len() == outputs && heads.iter().all(|head| head.fits(vectors))
             }
             Calibration::NormalClasses(normal) => normal.fits(decision.labels().len(), outputs),
         };
@@ -111,6 +121,9 @@ impl Calibration {
             Calibration::Marks { marks } => vec![marks],
             Calibration::Shares => vec![],
             Calibration::Normal { posteriors } => posteriors.iter().flat_map(|p| [std::slice::from_ref(&p.noise), &p.factor[..]]).collect(),
+            Calibration::LogVariance { heads } => {
+                heads.iter().flat_map(|head| [&head.coefficients[..], std::slice::from_ref(&head.offset)]).collect()
+            }
             Calibration::NormalClasses(normal) => normal.numbers(),
         }
     }

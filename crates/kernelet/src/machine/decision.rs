@@ -107,11 +107,29 @@ impl Decision {
                 first_largest(&votes)
             }
             Decision::Largest { .. } => first_largest(outputs),
-            Decision::Codes { words, .. } => {
-                let gain = |word: &Vec<i8>| -> f64 { word.iter().zip(outputs).map(|(&s, f)| (f64::from(s) * f - 1.0).min(0.0)).sum() };
-                first_largest(&words.iter().map(gain).collect::<Vec<_>>())
-            }
+            Decision::Codes { .. } => first_largest(&self.class_scores(outputs)),
             Decision::Values | Decision::Ratio | Decision::Features => 0,
+        }
+    }
+
+    /// A score for each class, the largest for the class that is predicted but for ties: of pairs the votes, and less than half a vote for how clear they are.
+    pub fn class_scores(&self, outputs: &[f64]) -> Vec<f64> {
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => outputs.iter().take(1).flat_map(|f| [-f, *f]).collect(),
+            Decision::Largest { .. } => outputs.to_vec(),
+            Decision::Codes { words, .. } => {
+                words.iter().map(|word| word.iter().zip(outputs).map(|(&s, f)| (f64::from(s) * f - 1.0).min(0.0)).sum()).collect()
+            }
+            Decision::Votes { labels } => {
+                let (mut votes, mut sums) = (vec![0.0; labels.len()], vec![0.0; labels.len()]);
+                for (&f, (a, b)) in outputs.iter().zip(Pairwise::pairs(labels.len())) {
+                    votes[if f > 0.0 { a } else { b }] += 1.0;
+                    sums[a] += f;
+                    sums[b] -= f;
+                }
+                votes.iter().zip(&sums).map(|(votes, sum): (&f64, &f64)| votes + sum / (3.0 * (sum.abs() + 1.0))).collect()
+            }
+            Decision::Values | Decision::Ratio | Decision::Features => vec![],
         }
     }
 

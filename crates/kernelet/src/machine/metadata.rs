@@ -1,6 +1,7 @@
 //! Training metadata: what is known about how a machine was made.
 use serde::{Deserialize, Serialize};
 
+use super::SetScores;
 use crate::{
     Error, Result,
     data::{Encoding, Fingerprints},
@@ -60,6 +61,9 @@ pub struct Metadata {
     /// The size path to this machine, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathMetadata>,
+    /// The scores of calibration rows, for prediction sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<SetScores>,
 }
 
 /// The size path from a larger machine to this one.

@@ -5,24 +5,28 @@ mod decision;
 mod evaluator;
 mod expansion;
 mod features;
+mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
 mod posterior;
 mod predict;
 mod probability;
+mod sets;
 
 pub use crate::kernel::fused::DenseRows;
 pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::Work;
 pub use expansion::{Coefficients, Expansion, Pairwise};
+pub use log_variance::LogVariance;
 pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricLoss, MetricMetadata, PathMetadata, SizeLoss, SizeMetrics};
 pub(crate) use norm::inner_products;
 pub use norm::{Weights, residual, squared_norm};
 pub use normal_classes::NormalClasses;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
+pub use sets::{PredictionSets, ScoreKind, SetScores};
 
 use crate::{Error, Result, data::Scale, linalg::Matrix};
 
@@ -66,6 +70,12 @@ impl Machine {
         self.scale.as_ref()?.map.as_ref()
     }
 
+    /// The machine without what belongs to its outputs as they are: probabilities, deviations and prediction sets.
+    pub(crate) fn uncalibrated(&self) -> Machine {
+        let metadata = Metadata { sets: None, ..self.metadata.clone() };
+        Machine { calibration: None, metadata, ..self.clone() }
+    }
+
     /// Checks that the parts fit together and every number is finite. Files are read through this.
     pub fn check(&self) -> Result<()> {
         self.expansion.check()?;
@@ -101,6 +111,7 @@ impl Machine {
         if let Some(calibration) = &self.calibration {
             calibration.check(&self.decision, self.n_outputs(), self.n_vectors())?;
         }
+        self.check_set_scores()?;
         self.metadata.check()
     }
 }

@@ -47,6 +47,15 @@ impl NormalClasses {
             && self.precisions.iter().all(|precision| precision.len() == outputs * outputs)
     }
 
+    /// Whether the probabilities are a softmax of the outputs: no priors, and one precision that is a multiple of the unit matrix.
+    pub fn is_softmax(&self) -> bool {
+        let q = self.means.first().map_or(0, Vec::len);
+        let unit = |precision: &Vec<f64>| {
+            precision.iter().enumerate().all(|(at, &value)| value == if at % (q + 1) == 0 { precision[0] } else { 0.0 })
+        };
+        self.constants.iter().all(|&constant| constant == 0.0) && self.precisions.len() == 1 && self.precisions.iter().all(unit)
+    }
+
     /// All numbers.
     pub fn numbers(&self) -> Vec<&[f64]> {
         std::iter::once(&self.constants).chain(&self.means).chain(&self.precisions).map(Vec::as_slice).collect()

@@ -53,11 +53,15 @@ impl Posterior {
 }
 
 impl Machine {
-    /// The standard deviation of each predicted number, one row for each row of `points`: where the machine is a relevance vector
-    /// machine for regression, or a LIBSVM regression model trained with probabilities (the same for all rows).
+    /// The standard deviation of each predicted number, one row for each row of `points`: where it was trained with `probability` normal, or is a relevance
+    /// vector machine for regression, or a LIBSVM regression model trained with probabilities (the same for all rows).
     pub fn deviations(&self, points: &Points) -> Result<Matrix> {
         match (&self.calibration, &self.decision) {
-            (Some(Calibration::Normal { posteriors }), _) => self.normal_deviations(posteriors, points),
+            (Some(Calibration::Normal { posteriors }), _) => {
+                let deviation = |posterior: &Posterior, kernel: &[f64], product: &mut Vec<f64>| posterior.variance(kernel, product).sqrt();
+                self.deviations_by(posteriors, points, deviation)
+            }
+            (Some(Calibration::LogVariance { heads }), _) => self.deviations_by(heads, points, |head, kernel, _| head.deviation(kernel)),
             // Laplace noise of scale a has the variance 2 a^2.
             (Some(Calibration::Sigmoid { a, .. }), Decision::Values) => {
                 Ok(Matrix::from_fn(points.len(), a.len(), |_, k| std::f64::consts::SQRT_2 * a[k].abs()))
@@ -65,19 +69,30 @@ impl Machine {
             _ => Err(Error::Unsupported {
                 method: "asking for a distribution",
                 with: "this model".into(),
-                instead: "use a relevance vector machine for regression, or a LIBSVM regression model trained with -b 1".into(),
+                instead: "train a regressor with --probability normal, or a relevance vector machine".into(),
             }),
         }
     }
 
-    fn normal_deviations(&self, posteriors: &[Posterior], points: &Points) -> Result<Matrix> {
+    /// True where predicted numbers have deviations.
+    pub fn has_deviations(&self) -> bool {
+        self.deviations(&Matrix::<f64>::zeros(0, self.dim()).into()).is_ok()
+    }
+
+    /// The deviations of all rows, where `deviation` is that of one output from the kernel values of a row; it may use a vector as work space.
+    fn deviations_by<T: Sync>(
+        &self,
+        parts: &[T],
+        points: &Points,
+        deviation: impl Fn(&T, &[f64], &mut Vec<f64>) -> f64 + Sync,
+    ) -> Result<Matrix> {
         if !points.is_sparse() && points.dim() != self.dim() {
             return Err(Error::Shape { what: "features of a row", expected: self.dim(), found: points.dim() });
         }
         points.check_finite()?;
         let scaled = self.scale.as_ref().map(|scale| scale.apply(points)).transpose()?;
         let points = scaled.as_ref().unwrap_or(points);
-        let (columns, m, q) = (Columns::new(&self.expansion.kernel, &self.expansion.vectors), self.n_vectors(), posteriors.len());
+        let (columns, m, q) = (Columns::new(&self.expansion.kernel, &self.expansion.vectors), self.n_vectors(), parts.len());
         let mut out = Matrix::zeros(points.len(), q);
         let work = || (Scratch::default(), vec![], vec![]);
         out.values_mut().par_chunks_mut((CHUNK * q).max(1)).enumerate().for_each_init(work, |(scratch, values, product), (c, out)| {
@@ -86,7 +101,7 @@ impl Machine {
             columns.fill(points, c * CHUNK..c * CHUNK + rows, values, scratch);
             for (i, out) in out.chunks_exact_mut(q).enumerate() {
                 let kernel = &values[i * m..(i + 1) * m];
-                out.iter_mut().zip(posteriors).for_each(|(out, posterior)| *out = posterior.variance(kernel, product).sqrt());
+                out.iter_mut().zip(parts).for_each(|(out, part)| *out = deviation(part, kernel, product));
             }
         });
         Ok(out)

@@ -82,7 +82,7 @@ fn calibrate(calibration: &Calibration, outputs: &[f64], calibrated: &mut [f64])
         }
         Calibration::Marks { marks } => calibrated.iter_mut().zip(outputs).for_each(|(p, &f)| *p = between_marks(marks, f)),
         Calibration::Shares => calibrated.iter_mut().zip(outputs).for_each(|(p, f)| *p = f.max(0.0)),
-        Calibration::Normal { .. } | Calibration::NormalClasses(_) => calibrated.copy_from_slice(outputs),
+        Calibration::Normal { .. } | Calibration::LogVariance { .. } | Calibration::NormalClasses(_) => calibrated.copy_from_slice(outputs),
     }
 }
 

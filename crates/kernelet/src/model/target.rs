@@ -7,7 +7,7 @@ use crate::{
     data::Label,
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Decision, Expansion, Machine, Posterior},
+    machine::{Calibration, Decision, Expansion, LogVariance, Machine, Posterior},
 };
 
 /// The precision of the numbers in the file and of the arithmetic there.
@@ -93,15 +93,23 @@ pub(super) enum Uncertainty<'a> {
     Probabilities(&'a Calibration),
     /// The standard deviation of each predicted number, which depends on the row.
     Deviations(&'a [Posterior]),
+    /// The same as the root of an exponential of another function on the vectors.
+    Heads(&'a [LogVariance]),
     /// The standard deviation of each predicted number, the same for all rows.
     Constant(Vec<f64>),
 }
 
 impl Uncertainty<'_> {
+    /// Whether it depends on the kernel values of the row.
+    pub(super) fn reads_rows(&self) -> bool {
+        matches!(self, Uncertainty::Deviations(_) | Uncertainty::Heads(_))
+    }
+
     /// The uncertainty that this machine reports.
     pub(super) fn of(machine: &Machine) -> Uncertainty<'_> {
         match (&machine.decision, &machine.calibration) {
             (Decision::Values, Some(Calibration::Normal { posteriors })) => Uncertainty::Deviations(posteriors),
+            (Decision::Values, Some(Calibration::LogVariance { heads })) => Uncertainty::Heads(heads),
             // Laplace noise of scale a has the variance 2 a^2.
             (Decision::Values, Some(Calibration::Sigmoid { a, .. })) => {
                 Uncertainty::Constant(a.iter().map(|a| std::f64::consts::SQRT_2 * a.abs()).collect())

@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    calibrate::SETS_LEFT_OUT,
     cascade::CascadeSettings,
     compress_fields::FIELDS,
     compressed::Compressed,
@@ -175,6 +176,9 @@ impl Compress {
         if let (Some(data), None) = (data, &map) {
             small = self.estimated(machine, data, small, watch)?;
         }
+        if let Some(data) = data.filter(|_| self.goals.max_bytes.is_none()) {
+            small.recalibrate(machine, data)?;
+        }
         small.capped = self.goals.max_vectors.is_some_and(|wanted| wanted > self.most(large, rows));
         small.notes.extend(self.notes(machine, &small));
         small.machine.metadata.request = serde_json::to_value(self).ok();
@@ -344,11 +348,13 @@ impl Compress {
         }
         match (machine.calibration.is_some(), small.machine.calibration.is_some()) {
             (true, false) => notes.push(
-                "the probabilities of the model belong to its own outputs and are left out; the `method` auto learns new ones from rows"
-                    .into(),
+                "the probabilities of the model belong to its own outputs and are left out; new ones are learned from rows, given as data, where bytes are not bounded".into(),
             ),
-            (true, true) => notes.push("the probabilities are learned again, from those of the model on validation rows".into()),
+            (true, true) => notes.push("the probabilities are learned again, from those of the model on rows of the data".into()),
             _ => {}
+        }
+        if machine.metadata.sets.is_some() && small.machine.metadata.sets.is_none() {
+            notes.push(SETS_LEFT_OUT.into());
         }
         if machine.decision != small.machine.decision {
             notes.push("the votes of pairs have become one output for each class, which is smaller; the layout pairs keeps them, libsvm is for LIBSVM's files".into());

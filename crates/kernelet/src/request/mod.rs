@@ -4,6 +4,7 @@
 //! fields in Rust. Each has `check`, which rejects settings that are out of range, contradict each other or would be ignored, and `run`. Defaults, grids
 //! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
 mod basis;
+mod calibrate;
 mod cascade;
 mod compress;
 mod compress_checks;

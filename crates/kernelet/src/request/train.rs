@@ -110,6 +110,8 @@ pub struct Given {
     pub start: Option<Machine>,
     /// A scale to be used as it is, in place of one fitted on the rows.
     pub scale: Option<Scale>,
+    /// Rows to calibrate prediction sets on, which must not be among those trained on.
+    pub calibrate: Option<Dataset>,
 }
 
 impl Train {
@@ -223,8 +225,14 @@ impl Train {
         if self.folds.is_some() && !self.tune && self.probability.is_none() && !pursuit && !self.chooses_penalty() {
             return Err(Error::request("`folds` is used only with `tune` or `probability`"));
         }
-        if self.probability.is_some() && self.wanted() != Wanted::Classes {
-            return Err(Error::request(format!("`probability` is for classes, but {} does not predict any", self.learner().name())));
+        let (normal, name) = (self.probability == Some(Shape::Normal), self.learner().name());
+        if normal && self.wanted() != Wanted::Values {
+            return Err(Error::request(format!("`probability` normal is for numbers, but {name} does not predict any")));
+        }
+        if self.probability.is_some() && !normal && self.wanted() != Wanted::Classes {
+            return Err(Error::request(format!(
+                "`probability` is for classes, but {name} does not predict any; for numbers there is normal"
+            )));
         }
         if self.tune && self.wanted() == Wanted::Nothing {
             let name = self.learner().name();
@@ -260,6 +268,9 @@ impl Train {
     pub fn run(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<Trained> {
         self.check_with(given)?;
         data.check()?;
+        if let Some(rows) = &given.calibrate {
+            self.check_calibration_rows(rows, data)?;
+        }
         let mut notes = self.kernel.notes();
         let asked = self.within(data, &mut notes);
         let request = serde_json::to_value(asked.stored()).ok();
@@ -275,6 +286,7 @@ impl Train {
         for fit in trained.fits_mut() {
             (fit.machine.metadata.request, fit.machine.metadata.table) = (request.clone(), data.table.clone());
             fit.machine.metadata.seen = Some(Fingerprints::of(&data.points, most_fingerprints(&fit.machine)));
+            fit.machine.metadata.sets = given.calibrate.as_ref().map(|rows| fit.machine.set_scores(rows)).transpose()?;
         }
         Ok(trained)
     }

@@ -30,7 +30,7 @@ pub(super) const FIELDS: &[Field] = &[
     ),
     Field::switch("tune", "Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept."),
     Field::switch("path", "Report every size on the size path, where the number of vectors grows (--growth), or the doubling sizes of a basis that grows."),
-    Field::name("probability", "SHAPE", Shape::names, "Also fit probabilities: a sigmoid or an isotonic curve, by cross-validation."),
+    Field::name("probability", "SHAPE", Shape::names, "Also fit probabilities by cross-validation: a sigmoid or an isotonic curve for each output, or one softmax for all, which is the best for several classes that share vectors; normal for the deviations of predicted numbers."),
     Field::count("folds", "K", "Folds of cross-validation, for --tune and --probability, or for the number of vectors (fisher-pursuit) [default: 5]."),
     Field::count("seed", "N", "Seed of everything random [default: 0]."),
     Field::name(

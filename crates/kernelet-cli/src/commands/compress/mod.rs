@@ -40,8 +40,8 @@ pub struct Compress {
     /// Rows to measure on, which nothing is chosen by.
     #[arg(long, value_name = "DATA")]
     pub test: Option<String>,
-    /// Rows that the model was not trained on, to calibrate --cascade; labels are not needed.
-    #[arg(long, value_name = "DATA", help_heading = "Cascade")]
+    /// Rows that neither model was made from: they calibrate --cascade, where labels are not needed, or the prediction sets of the small model.
+    #[arg(long, value_name = "DATA")]
     pub calibrate: Option<String>,
     /// Searches begin at rows of this file, each drawn at random or taken for explaining most (fixed-point, gradient).
     #[arg(long, value_name = "FILE", alias = "starts-from", help_heading = "Method")]
@@ -75,17 +75,16 @@ impl Compress {
         if request.cascade.cascade {
             return self.run_cascade(session);
         }
-        if self.calibrate.is_some() {
-            return Err(Failure::usage(
-                "--calibrate is for --cascade; rows that certify --max-loss and --min-agreement are given with --data",
-            ));
-        }
         request.check(self.data.is_some(), self.init_data.is_some())?;
         let (machine, _) = input::model(&self.model)?;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
-        let start = self.start_points(&machine, session)?;
+        let (start, calibrate) = (self.start_points(&machine, session)?, self.rows(&self.calibrate, &machine, session)?);
+        calibrate.as_ref().map_or(Ok(()), |rows| request.check_calibration_rows(rows, data.as_ref()))?;
         let clock = Instant::now();
-        let small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
+        let mut small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
+        if let Some(rows) = &calibrate {
+            small.calibrate(rows)?;
+        }
         let seconds = clock.elapsed().as_secs_f64();
         session.notes(&small.notes);
         for attempt in small.validation.iter().flat_map(|validation| &validation.tried).filter(|attempt| attempt.failed.is_some()) {

@@ -128,3 +128,21 @@ const drawValues = () => {
   byId("drawing").hidden = false;
   return update;
 };
+
+// How often the model is right where it is how sure.
+const drawReliability = () => {
+  const found = figures.reliability;
+  if (!found) return;
+  const inner = S - PAD - 8, x = value => PAD + inner * value, y = value => 8 + inner * (1 - value), most = Math.max(...found.bins.map(bin => bin[0]));
+  const plot = svg("svg", { viewBox: `0 0 ${S} ${S}`, role: "img", "aria-label": "Reliability diagram: the fraction of rows that are right over the mean of their largest probability; on the dashed line both agree." });
+  frame(plot, x, y, [0, 1], [0, 1], ["largest probability", "fraction right"]);
+  plot.append(svg("path", { class: "full", fill: "none", d: `M${x(0)},${y(0)}L${x(1)},${y(1)}` }));
+  plot.append(svg("path", { class: "curve " + colour(0), fill: "none", d: "M" + found.bins.map(([, sure, right]) => `${x(sure)},${y(right)}`).join("L") }));
+  for (const [rows, sure, right] of found.bins) {
+    const dot = svg("circle", { class: colour(0), cx: x(sure), cy: y(right), r: 3 + 9 * Math.sqrt(rows / most), opacity: .75 });
+    dot.append(svg("title", {}, `${count(rows)} rows: ${(100 * sure).toFixed(1)} % sure, ${(100 * right).toFixed(1)} % right`));
+    plot.append(dot);
+  }
+  byId("reliability").hidden = false;
+  byId("reliability").replaceChildren(el("h2", {}, "Reliability of the probabilities"), el("p", { class: "quiet" }, `Of the model itself. Calibration error ${short(found.calibration_error)}, log loss ${short(found.log_loss)}; the area of a dot grows with its rows.`), el("figure", {}, plot));
+};

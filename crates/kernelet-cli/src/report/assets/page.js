@@ -35,6 +35,7 @@ const show = (method, level) => {
 const begin = () => {
   provenance();
   featureScales();
+  drawReliability();
   if (figures.notes.length) { byId("notes").hidden = false; byId("notes-list").append(...figures.notes.map(note => el("li", {}, note))); }
   if (!allLevels.length) return;
   byId("controls").hidden = false;

@@ -77,7 +77,7 @@ impl Refine {
         };
         let coefficients = Coefficients::Dense(Matrix::zeros(vectors.len(), task.machine.n_outputs()));
         let expansion = Expansion { kernel: task.machine.expansion.kernel.clone(), vectors, coefficients };
-        let machine = Machine { expansion, calibration: None, ..task.machine.clone() };
+        let machine = Machine { expansion, ..task.machine.uncalibrated() };
         refit(&machine, Refit::Projection, task, None, watch)
     }
 }

@@ -134,7 +134,7 @@ fn each_alone(small: &Machine, owners: &[usize], how: &Refinement, task: &Task, 
     }
     let kernel = small.expansion.kernel.clone();
     let expansion = Expansion { kernel, vectors: vectors.into(), coefficients: Coefficients::Dense(coefficients) };
-    Ok(Refined { machine: Machine { expansion, calibration: None, ..small.clone() }, steps, status })
+    Ok(Refined { machine: Machine { expansion, ..small.uncalibrated() }, steps, status })
 }
 
 fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Result<Refined> {
@@ -182,7 +182,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
         Ended::Iterations => Status::IterationLimit,
         _ => Status::Converged,
     };
-    let unmoved = Refined { machine: Machine { calibration: None, ..small.clone() }, steps: 0, status };
+    let unmoved = Refined { machine: small.uncalibrated(), steps: 0, status };
     let Some(machine) = moved(small, &target, &minimum.point, beta) else { return Ok(unmoved) };
     let (before, after) = match before_and_after {
         Some(both) => both,
@@ -237,5 +237,5 @@ fn moved(small: &Machine, target: &Target, z: &[f64], beta: Option<Matrix>) -> O
     let vectors = Matrix::new(z.to_vec(), small.n_vectors(), target.shift.len())?;
     let kernel = small.expansion.kernel.clone();
     let expansion = Expansion { kernel, vectors: target.outside(vectors), coefficients: Coefficients::Dense(beta?) };
-    Some(Machine { expansion, calibration: None, ..small.clone() })
+    Some(Machine { expansion, ..small.uncalibrated() })
 }

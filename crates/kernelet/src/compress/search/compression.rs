@@ -134,7 +134,7 @@ impl Compression<'_> {
         let Chosen { found, why, certificate } = chosen;
         let verdict = certificate.as_ref().map(|certificate| certificate.verdict(self.goals, &found.metrics));
         let missing = self.missing(&run, &found, certificate.as_ref());
-        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
+        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows))?;
         // What is certified is this machine, and no other.
         let all = Task { data: all.as_ref().or(self.task.data), ..self.task };
         let small = match certify {

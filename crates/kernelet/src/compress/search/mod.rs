@@ -26,5 +26,6 @@ pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;
 pub use origin::{Origin, Recognised, recognise};
+pub(crate) use recalibrate::recalibrated;
 pub use strategy::{Finish, Steps, Strategy};
 pub use validation::{Metric, Metrics};

@@ -1,54 +1,87 @@
-//! Probabilities of a small machine, learned from those of the large one.
+//! Probabilities and deviations of a small machine, learned from those of the large one.
 //!
-//! A curve from outputs to probabilities belongs to the outputs it was fitted to. The small machine gets sigmoids of its own whose targets are the
-//! probabilities that the large machine gives to rows: no labels are needed, and what cross-validation taught the large machine is kept.
+//! A curve from outputs to probabilities belongs to the outputs it was fitted to, so that the small machine gets its own. Targets are the probabilities
+//! that the large machine gives to rows: no labels are needed, and what cross-validation taught the large machine is kept. One output a class has a softmax
+//! with one temperature, which keeps the order of the classes; other rules have sigmoids.
+//!
+//! Where rows have labels, the temperature is fitted to them too, and the higher one is kept: either may be too sure of itself, labels where the large
+//! machine was trained on these rows, and the large machine's probabilities where they were fitted to its own training rows.
 use crate::{
     Result,
-    data::Points,
-    learn::fit_sigmoid,
+    data::Dataset,
+    learn::{Shape, calibration, fit_log_variance, fit_sigmoid, fit_softmax},
+    linalg::Matrix,
     machine::{Calibration, Decision, Machine, Pairwise},
 };
 
-/// The calibration of `small` on rows as they come from files; none where the large machine has no probabilities or the rule has no curves.
-pub(super) fn recalibrated(small: &Machine, large: &Machine, rows: &Points) -> Result<Option<Calibration>> {
+/// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves.
+pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
     if large.check_probabilities().is_err() {
+        return deviations(small, large, rows);
+    }
+    let wanted = large.probabilities(&large.outputs_for(&rows.points)?)?;
+    let outputs = small.outputs_for(&rows.points)?;
+    match &small.decision {
+        Decision::Sign { .. } | Decision::Votes { .. } => Ok(Some(sigmoids(&small.decision, &outputs, &wanted))),
+        Decision::Largest { .. } | Decision::Codes { .. } => softmax(&small.decision, &outputs, &wanted, rows).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// The deviations of the large machine, and where the small one is off it, are the variance of the small one.
+fn deviations(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
+    if !large.has_deviations() || small.decision != Decision::Values {
         return Ok(None);
     }
-    let wanted = large.probabilities(&large.outputs_for(rows)?)?;
-    let outputs = small.outputs_for(rows)?;
+    let (wanted, apart, found) = (large.deviations(&rows.points)?, large.outputs_for(&rows.points)?, small.outputs_for(&rows.points)?);
+    let square = |i: usize, k: usize| wanted.at(i, k).powi(2) + (apart.at(i, k) - found.at(i, k)).powi(2);
+    let squares = Matrix::from_fn(rows.len(), wanted.cols(), square);
+    let weights: Vec<f64> = (0..rows.len()).map(|i| rows.weight(i)).collect();
+    Ok(Some(Calibration::LogVariance { heads: fit_log_variance(small, &rows.points, &squares, &weights, 0)? }))
+}
+
+fn softmax(decision: &Decision, outputs: &Matrix, wanted: &Matrix, rows: &Dataset) -> Result<Calibration> {
+    let weights: Vec<f64> = (0..rows.len()).map(|i| rows.weight(i)).collect();
+    let taught = fit_softmax(decision, outputs, wanted, &weights);
+    if rows.classes().is_ok()
+        && let Calibration::NormalClasses(labelled) = calibration(decision, outputs, rows, Shape::Softmax)?
+        && labelled.precisions < taught.precisions
+    {
+        return Ok(Calibration::NormalClasses(labelled));
+    }
+    Ok(Calibration::NormalClasses(taught))
+}
+
+fn sigmoids(decision: &Decision, outputs: &Matrix, wanted: &Matrix) -> Calibration {
     // For each output the classes on its positive and its negative side.
-    let sides: Vec<(usize, Option<usize>)> = match &small.decision {
-        Decision::Sign { .. } => vec![(1, Some(0))],
-        Decision::Votes { labels } => Pairwise::pairs(labels.len()).map(|(a, b)| (a, Some(b))).collect(),
-        Decision::Largest { labels } => (0..labels.len()).map(|k| (k, None)).collect(),
-        _ => return Ok(None),
+    let sides: Vec<(usize, usize)> = match decision {
+        Decision::Votes { labels } => Pairwise::pairs(labels.len()).collect(),
+        _ => vec![(1, 0)],
     };
     let (mut a, mut b) = (vec![], vec![]);
     for (k, (one, other)) in sides.into_iter().enumerate() {
-        let values = outputs.col(k);
         // Each row counts on both sides, by how likely either is.
         let (mut twice, mut positive, mut weights) = (vec![], vec![], vec![]);
-        for (i, &value) in values.iter().enumerate() {
-            let on = wanted.at(i, one);
-            let off = other.map_or(1.0 - on, |other| wanted.at(i, other));
+        for (i, &value) in outputs.col(k).iter().enumerate() {
             twice.extend([value, value]);
             positive.extend([true, false]);
-            weights.extend([on, off.max(0.0)]);
+            weights.extend([wanted.at(i, one), wanted.at(i, other).max(0.0)]);
         }
         let (slope, shift) = fit_sigmoid(&twice, &positive, &weights);
         a.push(slope);
         b.push(shift);
     }
-    Ok(Some(Calibration::Sigmoid { a, b }))
+    Calibration::Sigmoid { a, b }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        data::{banana, waveform3},
+        data::{Target, banana, waveform3},
+        evaluate::score_probabilities,
         kernel::Kernel,
-        learn::{Calibrated, Learner, Multiclass, Shape, Svc},
+        learn::{Calibrated, Fisher, Learner, Logistic, Multiclass, Shape, Svc},
         watch::Watch,
     };
 
@@ -58,13 +91,43 @@ mod tests {
         for (data, multiclass, gamma) in cases {
             let learner = Box::new(Svc { kernel: Kernel::gaussian(gamma), multiclass, ..Svc::default() });
             let full = Calibrated { shape: Shape::Sigmoid, folds: 3, seed: 0, learner }.learn(&data, &Watch::none()).unwrap().machine;
-            let again = Machine { calibration: recalibrated(&full, &full, &data.points).unwrap(), ..full.clone() };
+            let again = Machine { calibration: recalibrated(&full, &full, &data).unwrap(), ..full.clone() };
             let outputs = full.outputs_for(&data.points).unwrap();
             let (p, q) = (full.probabilities(&outputs).unwrap(), again.probabilities(&outputs).unwrap());
             let off = p.values().iter().zip(q.values()).map(|(a, b)| (a - b).abs()).sum::<f64>() / p.values().len() as f64;
             assert!(off < 0.03, "{off}");
             let bare = Machine { calibration: None, ..full };
-            assert_eq!(recalibrated(&bare, &bare, &data.points).unwrap(), None);
+            assert_eq!(recalibrated(&bare, &bare, &data).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn one_output_for_each_class_keeps_its_labels_and_most_of_its_likelihood() {
+        let (data, new) = (waveform3(300, 1), waveform3(2000, 2));
+        let kernel = Kernel::gaussian(0.02);
+        let learners: [Box<dyn Learner>; 2] = [
+            Box::new(Fisher { kernel: kernel.clone(), lambda: 0.1, ..Fisher::default() }),
+            Box::new(Logistic { kernel, ..Logistic::default() }),
+        ];
+        for learner in learners {
+            let large = learner.learn(&data, &Watch::none()).unwrap().machine;
+            let blind = Dataset { target: Target::None, ..data.clone() };
+            for rows in [&data, &blind] {
+                let again = Machine { calibration: recalibrated(&large, &large, rows).unwrap(), ..large.clone() };
+                again.check().unwrap();
+                let outputs = large.outputs_for(&new.points).unwrap();
+                let loss = |machine: &Machine| {
+                    let p = machine.probabilities(&outputs).unwrap();
+                    for (row, f) in p.iter().zip(outputs.iter()) {
+                        let top = (1..3).fold(0, |best, c| if row[c] > row[best] { c } else { best });
+                        // Normal classes of a discriminant may differ from its labels, a softmax never does.
+                        assert!(machine == &large || top == machine.decision.class(f));
+                    }
+                    score_probabilities(&p, &large.decision.labels(), &new).unwrap().log_loss
+                };
+                let (before, after) = (loss(&large), loss(&again));
+                assert!(after < before + 0.1, "{}: {before} {after}", learner.name());
+            }
         }
     }
 }

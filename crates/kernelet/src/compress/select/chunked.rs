@@ -115,7 +115,7 @@ fn lacking_machine(task: &Task, lacking: &Matrix) -> Machine {
     let used: Vec<usize> = (0..lacking.rows()).filter(|&i| lacking.row(i).iter().any(|v| *v != 0.0)).collect();
     let expansion =
         Expansion { kernel: kernel.clone(), vectors: vectors.select(&used), coefficients: Coefficients::Dense(lacking.select(&used)) };
-    Machine { expansion, decision: Decision::Features, calibration: None, ..task.machine.clone() }
+    Machine { expansion, decision: Decision::Features, ..task.machine.uncalibrated() }
 }
 
 /// The residual that the whole machine may have; the norms that a bound takes are computed only where there is one.

@@ -62,7 +62,7 @@ pub(in super::super) fn one_output(machine: &Machine, used: &[usize], values: Ve
     let Expansion { kernel, vectors, .. } = &machine.expansion;
     let coefficients = Coefficients::Dense(Matrix::column(values).select(used));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(used), coefficients };
-    Machine { expansion, offsets: vec![0.0], decision: Decision::Features, calibration: None, ..machine.clone() }
+    Machine { expansion, offsets: vec![0.0], decision: Decision::Features, ..machine.uncalibrated() }
 }
 
 #[cfg(test)]

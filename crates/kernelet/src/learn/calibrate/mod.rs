@@ -5,12 +5,17 @@
 //! outputs so found. The machine itself learns from all rows. For one-vs-one, the curve of the pair (a, b) sees the rows of these two
 //! classes; for one-vs-rest each curve sees all rows. Cost: `folds` more runs of the learner.
 //!
+//! A softmax has one number for all outputs, and keeps the order of the classes; it is the best for several classes that share their vectors.
 //! Isotonic curves fit any shape but need rows: below about a thousand the sigmoid is mostly better.
 mod isotonic;
+mod log_variance;
 mod sigmoid;
+mod softmax;
 
 pub use isotonic::fit_isotonic;
+pub use log_variance::fit_log_variance;
 pub use sigmoid::fit_sigmoid;
+pub use softmax::fit_softmax;
 
 use rayon::prelude::*;
 
@@ -19,7 +24,7 @@ use crate::{
     Error, Named, Result,
     data::{Classes, Dataset, stratified_folds},
     linalg::Matrix,
-    machine::{Calibration, Decision, Machine},
+    machine::{Calibration, Decision, LogVariance, Machine},
     watch::{Status, Watch},
 };
 
@@ -31,10 +36,15 @@ pub enum Shape {
     Sigmoid,
     /// Any curve that never falls.
     Isotonic,
+    /// Exponentials of all outputs times one number, over their sum.
+    Softmax,
+    /// For numbers: a normal distribution around each, whose deviation is a function on the machine's vectors.
+    Normal,
 }
 
 impl Named for Shape {
-    const NAMES: &'static [(&'static str, Self)] = &[("sigmoid", Shape::Sigmoid), ("isotonic", Shape::Isotonic)];
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("sigmoid", Shape::Sigmoid), ("isotonic", Shape::Isotonic), ("softmax", Shape::Softmax), ("normal", Shape::Normal)];
 }
 
 /// Learns, then calibrates by cross-validation; the probabilities become part of the machine.
@@ -80,9 +90,11 @@ impl Calibrated {
         data.check()?;
         let rows: Vec<usize> = (0..data.len()).filter(|&i| data.weight(i) > 0.0).collect();
         let counted = data.select(&rows);
-        check_counts(counted.classes()?)?;
+        if self.shape != Shape::Normal {
+            check_counts(counted.classes()?)?;
+        }
         let mut fit = learn()?;
-        check_rule(&fit.machine)?;
+        check_rule(&fit.machine, self.shape)?;
         if fit.report.status == Status::Cancelled {
             return Ok(fit);
         }
@@ -91,6 +103,10 @@ impl Calibrated {
         fit.report.evaluations += watch.evaluations() - before;
         match outputs {
             None => fit.report.status = Status::Cancelled,
+            Some(outputs) if self.shape == Shape::Normal => {
+                let heads = residual_heads(&fit.machine, &outputs, &counted, self.seed)?;
+                fit.machine.calibration = Some(Calibration::LogVariance { heads });
+            }
             Some(outputs) => fit.machine.calibration = Some(calibration(&fit.machine.decision, &outputs, &counted, self.shape)?),
         }
         Ok(fit)
@@ -132,6 +148,11 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     let classes = data.classes()?;
     let places = classes.places_in(&decision.labels());
     let row_class = |i: usize| places[classes.codes[i] as usize];
+    if shape == Shape::Softmax {
+        let weights: Vec<f64> = (0..data.len()).map(|i| if row_class(i).is_some() { data.weight(i) } else { 0.0 }).collect();
+        let targets = Matrix::from_fn(data.len(), decision.labels().len(), |i, c| f64::from(u8::from(row_class(i) == Some(c))));
+        return Ok(Calibration::NormalClasses(fit_softmax(decision, outputs, &targets, &weights)));
+    }
     let (mut a, mut b, mut curves) = (vec![], vec![], vec![]);
     for k in 0..outputs.cols() {
         let side = |i: usize| row_class(i).and_then(|class| decision.side(k, class));
@@ -145,7 +166,7 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
                 a.push(slope);
                 b.push(shift);
             }
-            Shape::Isotonic => {
+            _ => {
                 let curve = fit_isotonic(&values, &sides, &weights);
                 curves.push(curve.ok_or_else(|| Error::data("an output has no rows to calibrate it on"))?);
             }
@@ -153,14 +174,28 @@ pub fn calibration(decision: &Decision, outputs: &Matrix, data: &Dataset, shape:
     }
     Ok(match shape {
         Shape::Sigmoid => Calibration::Sigmoid { a, b },
-        Shape::Isotonic => Calibration::Isotonic { curves },
+        _ => Calibration::Isotonic { curves },
     })
 }
 
-fn check_rule(machine: &Machine) -> Result<()> {
+/// The deviations of a machine's numbers from `outputs` for the rows of `data`, which the machine must not have learned from.
+fn residual_heads(machine: &Machine, outputs: &Matrix, data: &Dataset, seed: u64) -> Result<Vec<LogVariance>> {
+    let values = data.values()?;
+    let squares = Matrix::from_fn(outputs.rows(), outputs.cols(), |i, k| (values.at(i, k) - outputs.at(i, k)).powi(2));
+    let weights: Vec<f64> = (0..data.len()).map(|i| data.weight(i)).collect();
+    fit_log_variance(machine, &data.points, &squares, &weights, seed)
+}
+
+fn check_rule(machine: &Machine, shape: Shape) -> Result<()> {
     let (with, instead) = match machine.decision {
+        Decision::Values if shape == Shape::Normal => return Ok(()),
+        _ if shape == Shape::Normal => {
+            ("a machine that does not predict numbers by itself", "use sigmoid, isotonic or softmax for classes")
+        }
+        Decision::Votes { .. } if shape == Shape::Softmax => ("votes of pairs", "use sigmoid, or train shared or one-vs-rest outputs"),
+        Decision::Codes { .. } if shape == Shape::Softmax => return Ok(()),
         Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. } => return Ok(()),
-        Decision::Codes { .. } => ("output codes", "train one-vs-one or one-vs-rest"),
+        Decision::Codes { .. } => ("output codes", "use softmax, or train one-vs-one or one-vs-rest"),
         _ => ("a machine that predicts no classes", "leave the probabilities out"),
     };
     Err(Error::Unsupported { method: "calibration", with: with.into(), instead: instead.into() })
@@ -196,9 +231,14 @@ mod tests {
     #[test]
     fn probabilities_beat_the_shares_of_the_classes_on_other_rows() {
         let (train, test) = (waveform3(240, 1), waveform3(500, 2));
-        for shape in Shape::all() {
+        for shape in Shape::all().filter(|shape| *shape != Shape::Normal) {
             for multiclass in [Multiclass::OneVsOne, Multiclass::OneVsRest] {
-                let machine = calibrated(shape, multiclass).learn(&train, &Watch::none()).unwrap().machine;
+                let learned = calibrated(shape, multiclass).learn(&train, &Watch::none());
+                if (shape, multiclass) == (Shape::Softmax, Multiclass::OneVsOne) {
+                    assert!(learned.unwrap_err().to_string().contains("votes of pairs"));
+                    continue;
+                }
+                let machine = learned.unwrap().machine;
                 assert!(machine.check().is_ok());
                 let p = machine.probabilities(&machine.outputs_for(&test.points).unwrap()).unwrap();
                 let codes = &test.classes().unwrap().codes;
@@ -213,6 +253,21 @@ mod tests {
                 assert!(p.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-9));
             }
         }
+    }
+
+    #[test]
+    fn deviations_of_numbers_cover_other_rows() {
+        let noisy = |n: usize, seed: u64| Generator::Sinc.make(n, seed);
+        let learner =
+            Calibrated { shape: Shape::Normal, learner: Box::new(Ridge::default()), ..calibrated(Shape::Normal, Multiclass::OneVsOne) };
+        let machine = learner.learn(&noisy(200, 1), &Watch::none()).unwrap().machine;
+        machine.check().unwrap();
+        let new = noisy(2000, 2);
+        let (means, deviations) = (machine.outputs_for(&new.points).unwrap(), machine.deviations(&new.points).unwrap());
+        let cover = crate::evaluate::score_distribution(&means, &deviations, &new).unwrap().cover;
+        assert!((0.9..=0.99).contains(&cover), "{cover}");
+        let classes = learner.learn(&Generator::Banana.make(60, 1), &Watch::none());
+        assert!(classes.is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::{
     linalg::Matrix,
-    machine::{Calibration, Curve, Decision, NormalClasses, Posterior},
+    machine::{Calibration, Curve, Decision, LogVariance, NormalClasses, Posterior},
     model::target::Uncertainty,
 };
 
@@ -17,7 +17,7 @@ pub(super) fn header(parts: &Parts) -> &'static str {
             "\n/* The $CLASSES probabilities of the classes, in the order of the labels, for these outputs. */\n\
              void @probabilities(const @real *outputs, @real *probabilities);\n"
         }
-        Uncertainty::Deviations(_) | Uncertainty::Constant(_) => {
+        Uncertainty::Deviations(_) | Uncertainty::Heads(_) | Uncertainty::Constant(_) => {
             "\n/* The standard deviation of each predicted number of a row. */\nvoid @deviations(const @real *row, @real *deviations);\n"
         }
     }
@@ -25,7 +25,7 @@ pub(super) fn header(parts: &Parts) -> &'static str {
 
 /// Whether exp is asked for.
 pub(super) fn needs_exp(uncertainty: &Uncertainty) -> bool {
-    matches!(uncertainty, Uncertainty::Probabilities(Calibration::Sigmoid { .. } | Calibration::NormalClasses(_)))
+    matches!(uncertainty, Uncertainty::Probabilities(Calibration::Sigmoid { .. } | Calibration::NormalClasses(_)) | Uncertainty::Heads(_))
 }
 
 /// The definitions, and the arrays they need.
@@ -39,6 +39,7 @@ pub(super) fn source(parts: &Parts, arrays: &mut Arrays) -> String {
                 .into()
         }
         Uncertainty::Deviations(posteriors) => deviations(parts, posteriors, arrays),
+        Uncertainty::Heads(heads) => log_variances(parts, heads, arrays),
         Uncertainty::Probabilities(Calibration::NormalClasses(normal)) => normal_classes(normal, arrays),
         Uncertainty::Probabilities(calibration) => {
             let calibrated = calibrated(parts, calibration, arrays);
@@ -223,5 +224,31 @@ fn deviations(parts: &Parts, posteriors: &[Posterior], arrays: &mut Arrays) -> S
          for (int i = 0; i < size; i++) {{\n            sum += product[i] * product[i];\n        }}\n        deviations[k] = @sqrt(sum);\n    }}\n}}\n",
         super::source::scaled_row(parts),
         most_places(posteriors),
+    )
+}
+
+/// exp of half a sum over vectors, for each predicted number.
+fn log_variances(parts: &Parts, heads: &[LogVariance], arrays: &mut Arrays) -> String {
+    let (mut starts, mut places, mut coefficients) = (vec![0i64], vec![], vec![]);
+    for head in heads {
+        places.extend(head.vectors.iter().map(|&j| j as i64));
+        coefficients.extend_from_slice(&head.coefficients);
+        starts.push(places.len() as i64);
+    }
+    if places.is_empty() {
+        // C has no empty arrays.
+        places.push(0);
+        coefficients.push(0.0);
+    }
+    arrays.whole("int", 4, "head_starts", "$OUTPUTS + 1", &starts);
+    arrays.whole("int", 4, "head_places", &places.len().to_string(), &places);
+    arrays.list("head_coefficients", &coefficients.len().to_string(), &coefficients);
+    arrays.list("head_offsets", "$OUTPUTS", &heads.iter().map(|head| head.offset).collect::<Vec<_>>());
+    let kernel = if parts.vectors.rows() == 0 { "0" } else { "@kernel(x, @vectors[@head_places[i]])" };
+    format!(
+        "void @deviations(const @real *row, @real *deviations)\n{{\n{}    for (int k = 0; k < $OUTPUTS; k++) {{\n        \
+         @real sum = @head_offsets[k];\n        for (int i = @head_starts[k]; i < @head_starts[k + 1]; i++) {{\n            \
+         sum += @head_coefficients[i] * {kernel};\n        }}\n        deviations[k] = @exp(sum / 2);\n    }}\n}}\n",
+        super::source::scaled_row(parts),
     )
 }

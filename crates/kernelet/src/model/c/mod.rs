@@ -140,7 +140,7 @@ impl<'a> Parts<'a> {
     fn of(machine: &'a Machine, precision: Precision) -> Result<Self> {
         kernel::check(&machine.expansion.kernel)?;
         let uncertainty = Uncertainty::of(machine);
-        let weights = if matches!(uncertainty, Uncertainty::Deviations(_)) { None } else { weights(&machine.expansion) };
+        let weights = if uncertainty.reads_rows() { None } else { weights(&machine.expansion) };
         let vectors = if weights.is_some() { Matrix::zeros(0, machine.dim()) } else { machine.expansion.vectors.to_dense() };
         Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, uncertainty })
     }
@@ -152,7 +152,7 @@ impl<'a> Parts<'a> {
 
     /// Whether anything depends on the row.
     fn reads_rows(&self) -> bool {
-        self.weights.is_some() || self.vectors.rows() > 0 || matches!(self.uncertainty, Uncertainty::Deviations(_))
+        self.weights.is_some() || self.vectors.rows() > 0 || self.uncertainty.reads_rows()
     }
 
     /// How C calls a number.

@@ -251,6 +251,7 @@ fn stack(parts: &Parts) -> usize {
         }
         Uncertainty::Probabilities(_) => outputs * real,
         Uncertainty::Deviations(posteriors) => (row + calibrate::most_places(posteriors)) * real,
+        Uncertainty::Heads(_) => row * real,
         _ => 0,
     };
     predict.max(class).max(uncertainty)

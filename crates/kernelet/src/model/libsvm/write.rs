@@ -191,7 +191,7 @@ fn calibration_lines(machine: &Machine) -> Result<Vec<(&'static str, &[f64])>> {
         // Normal distributions of the classes have no place there and are lost, as docs/model-format.md says.
         Some(Calibration::NormalClasses(_)) => vec![],
         // The distribution around a predicted number has no place there and is lost, as docs/model-format.md says.
-        Some(Calibration::Normal { .. }) => vec![],
+        Some(Calibration::Normal { .. } | Calibration::LogVariance { .. }) => vec![],
         Some(other) => {
             let instead = "it has sigmoids only; train with --probability sigmoid, or without probabilities";
             return Err(unsupported(format!("{} probabilities", other.name()), instead));

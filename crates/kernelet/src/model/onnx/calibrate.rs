@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     linalg::Matrix,
-    machine::{Calibration, Curve, Decision, Machine, NormalClasses, Pairwise, Posterior},
+    machine::{Calibration, Curve, Decision, LogVariance, Machine, NormalClasses, Pairwise, Posterior},
     model::target::Uncertainty,
 };
 
@@ -28,6 +28,11 @@ pub(super) fn add(graph: &mut Graph, machine: &Machine, uncertainty: &Uncertaint
         Uncertainty::Deviations(posteriors) => {
             let each: Vec<String> = posteriors.iter().map(|p| deviation(graph, p, machine.n_vectors(), outputs, values)).collect();
             let all = concatenated(graph, &each);
+            graph.output(&all, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
+        }
+        Uncertainty::Heads(heads) => {
+            let offsets: Vec<f64> = heads.iter().map(|head| head.offset).collect();
+            let all = log_variances(graph, heads, &offsets, machine.n_vectors(), outputs, values);
             graph.output(&all, "deviation", real, Some(&[Dim::Rows, Dim::Fixed(count)]));
         }
         Uncertainty::Probabilities(calibration) => {
@@ -168,6 +173,29 @@ fn deviation(graph: &mut Graph, posterior: &Posterior, vectors: usize, outputs: 
     };
     let variance = graph.op("Add", &[&squares, &noise], vec![]);
     graph.op("Sqrt", &[&variance], vec![])
+}
+
+/// exp of half the logarithms of the variances.
+fn log_variances(graph: &mut Graph, heads: &[LogVariance], offsets: &[f64], vectors: usize, outputs: &str, values: Option<&str>) -> String {
+    let offset = graph.constant("head_offsets", &[heads.len()], offsets);
+    let sums = match values {
+        None => {
+            let zero = graph.number(0.0);
+            let nothing = graph.op("Mul", &[outputs, &zero], vec![]);
+            graph.op("Add", &[&nothing, &offset], vec![])
+        }
+        Some(values) => {
+            let mut all = Matrix::zeros(vectors, heads.len());
+            for (k, head) in heads.iter().enumerate() {
+                head.vectors.iter().zip(&head.coefficients).for_each(|(&j, e)| all.row_mut(j)[k] += e);
+            }
+            let all = graph.matrix("heads", &all);
+            graph.op("Gemm", &[values, &all, &offset], vec![])
+        }
+    };
+    let half = graph.number(0.5);
+    let halved = graph.op("Mul", &[&sums, &half], vec![]);
+    graph.op("Exp", &[&halved], vec![])
 }
 
 /// Where the pairs of classes stand: a matrix with one row a pair and one column for each place of a square of classes.

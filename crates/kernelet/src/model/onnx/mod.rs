@@ -128,7 +128,7 @@ pub fn save(machine: &Machine, options: &Options, path: impl AsRef<Path>) -> Res
 fn operators(graph: &mut Graph, machine: &Machine) -> usize {
     let (expansion, uncertainty) = (&machine.expansion, Uncertainty::of(machine));
     let x = kernel::scaled(graph, "row", machine.scale.as_ref());
-    let weights = if matches!(uncertainty, Uncertainty::Deviations(_)) { None } else { weights(expansion) };
+    let weights = if uncertainty.reads_rows() { None } else { weights(expansion) };
     let (outputs, values) = match weights {
         Some(weights) => (kernel::products(graph, &x, &weights.transposed(), &machine.offsets), None),
         None if machine.n_vectors() == 0 => {
