@@ -13,6 +13,7 @@ mod demo;
 mod deploy;
 mod direct;
 mod direct_learners;
+mod e1071;
 mod evaluate;
 mod experiments;
 mod export;

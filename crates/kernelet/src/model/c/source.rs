@@ -28,7 +28,7 @@ pub(super) fn assemble(parts: &Parts, options: &Options, header_name: &str) -> C
 }
 
 /// `@` and `$` written out.
-fn named(text: &str, name: &str) -> String {
+pub(super) fn named(text: &str, name: &str) -> String {
     text.replace('@', &format!("{name}_")).replace('$', &format!("{}_", name.to_ascii_uppercase()))
 }
 
@@ -69,7 +69,7 @@ fn header(parts: &Parts, head: &str) -> String {
 }
 
 /// The features by name, where a table was encoded: there they are not its columns.
-fn features(parts: &Parts) -> String {
+pub(super) fn features(parts: &Parts) -> String {
     let Some(table) = &parts.machine.metadata.table else { return String::new() };
     // Neither the end of a comment nor what a template replaces may stand in it.
     let plain = |c: char| if c.is_control() || "*/\\@$?".contains(c) { '_' } else { c };
