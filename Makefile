@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc library bench-device
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,13 @@ SHARD ?= 0/8
 mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit tests named MUTANT_TESTS; SHARD=K/N; needs cargo install cargo-mutants
 	cargo mutants -p kernelet $(addprefix -f ,$(MUTATED)) --shard $(SHARD) --timeout 120 -j 1 --output target -- --lib -- $(MUTANT_TESTS)
 
+library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for programs that call C
+	cargo build --release -p kernelet-c
+	mkdir -p target/library
+	cp target/release/libkernelet_c.so target/library/libkernelet.so
+	cp target/release/libkernelet_c.a target/library/libkernelet.a
+	cp crates/kernelet-c/include/kernelet.h target/library/
+
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
 	PYO3_NO_PYTHON=1 cargo clippy --workspace --all-targets --quiet -- -D warnings
@@ -134,6 +141,12 @@ bench-export: ## time, size and agreement of exported machines, and the ONNX gra
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/export.py $(if $(REPEAT),--repeat $(REPEAT))
+
+bench-device: ## instructions, flash and RAM of exported machines under QEMU (Cortex-M0+, M4, RISC-V) beside m2cgen, micromlgen and emlearn
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet numpy scikit-learn m2cgen micromlgen emlearn || echo "a peer could not be installed; it is left out"
+	target/peers-venv/bin/python benches/device/device.py
 
 bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting, MLP and Nystroem; DATA=DIR has the sets, SETS=a,b SPLITS=K TRIALS=N
 	$(MAKE) --no-print-directory target/python-venv/made wheel
