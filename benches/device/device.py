@@ -8,6 +8,7 @@ data and the stack of a prediction. Run by `make bench-device`.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 HERE = Path(__file__).parent
-KERNELET = HERE.parent.parent / "target" / "release" / "kernelet"
+KERNELET = os.environ.get("KERNELET", HERE.parent.parent / "target" / "release" / "kernelet")
 ROWS = 20
 ARM = ["arm-none-eabi-gcc", "--specs=nosys.specs", "-mthumb"]
 BOARDS = {

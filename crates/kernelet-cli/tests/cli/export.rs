@@ -146,7 +146,7 @@ fn whole_numbers_are_written_and_their_loss_is_measured() {
     let folder = Folder::new();
     let data = folder.file("n.csv", three_classes(150).replace("inner", "1").replace("middle", "2").replace("outer", "3"));
     let (model, out) = (folder.path("m"), folder.path("q.c"));
-    run(&["train", &data, "-o", &model, "--gamma", "1", "--vectors", "12", "--scale", "standard"]).succeeded();
+    run(&["train", &data, "-o", &model, "--gamma", "1", "--scale", "standard"]).succeeded();
     for (precision, kind) in [("i8", "int8_t"), ("i16", "int16_t")] {
         let ran = run(&["export", &model, "-o", &out, "--to", "c", "--precision", precision, "--json"]).succeeded();
         assert!(ran.err.contains("guessed from the vectors"), "{}", ran.err);

@@ -13,7 +13,7 @@ use crate::{
     model::{
         Precision,
         fixed::{BIAS, Body, Fixed, Mapped, Multipliers, Width, class_starts},
-        target::rule,
+        target::description,
     },
 };
 
@@ -56,14 +56,8 @@ fn row_type(width: Width) -> &'static str {
 
 fn head(machine: &Machine, fixed: &Fixed, size: Size) -> String {
     format!(
-        "/* Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}.\n * In {} without floating point: {} bytes of constants, \
-         at most {} bytes of arrays on the stack, no other memory.\n */\n",
-        env!("CARGO_PKG_VERSION"),
-        machine.expansion.kernel.name(),
-        machine.n_vectors(),
-        machine.dim(),
-        machine.n_outputs(),
-        rule(&machine.decision),
+        "/* {}\n * In {} without floating point: {} bytes of constants, at most {} bytes of arrays on the stack, no other memory.\n */\n",
+        description(machine),
         fixed.width.name(),
         size.constants,
         size.stack,

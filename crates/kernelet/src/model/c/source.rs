@@ -9,7 +9,7 @@ use crate::{
     machine::{Coefficients, Decision},
     model::{
         Precision,
-        target::{Uncertainty, rule},
+        target::{Uncertainty, description},
     },
 };
 
@@ -33,16 +33,9 @@ pub(super) fn named(text: &str, name: &str) -> String {
 }
 
 fn head(parts: &Parts, size: Size) -> String {
-    let machine = parts.machine;
     format!(
-        "/* Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}.\n * In {}: {} bytes of constants, at most {} bytes \
-         of arrays on the stack, no other memory.\n */\n",
-        env!("CARGO_PKG_VERSION"),
-        machine.expansion.kernel.name(),
-        machine.n_vectors(),
-        machine.dim(),
-        machine.n_outputs(),
-        rule(&machine.decision),
+        "/* {}\n * In {}: {} bytes of constants, at most {} bytes of arrays on the stack, no other memory.\n */\n",
+        description(parts.machine),
         parts.real(),
         size.constants,
         size.stack,

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{
-    target::{Labels, Uncertainty, rule, weights},
+    target::{Labels, Uncertainty, description, rule, weights},
     write_atomically,
 };
 use crate::{
@@ -25,16 +25,7 @@ const LARGEST_WHOLE: f64 = 9_007_199_254_740_991.0;
 /// The text of the module.
 pub fn to_text(machine: &Machine) -> Result<String> {
     machine.check()?;
-    let head = format!(
-        "/* Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}. */\n",
-        env!("CARGO_PKG_VERSION"),
-        machine.expansion.kernel.name(),
-        machine.n_vectors(),
-        machine.dim(),
-        machine.n_outputs(),
-        rule(&machine.decision)
-    );
-    Ok(format!("{head}const model = {{\n{}}};\n\n{RUNTIME}", fields(machine)?))
+    Ok(format!("/* {} */\nconst model = {{\n{}}};\n\n{RUNTIME}", description(machine), fields(machine)?))
 }
 
 /// Writes the module, whole or not at all.
