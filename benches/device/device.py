@@ -39,7 +39,8 @@ def run(command, **more):
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300, **more)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stderr[-600:]}")
-    return done.stdout
+    # QEMU prints what the device prints on standard error.
+    return done.stdout or done.stderr
 
 
 def sizes(program):
@@ -84,7 +85,7 @@ def table(path, X, y):
 
 
 def array_of(source, name):
-    return np.array([float(word.rstrip("f")) for word in re.search(rf"{name}\[[^\]]*\] = {{([^}}]*)}}", source).group(1).split(",")])
+    return np.array([float(word.strip().rstrip("f")) for word in re.search(rf"{name}\[[^\]]*\] = {{([^}}]*)}}", source).group(1).split(",")])
 
 
 def kernelet_parts(folder, model, precision, X, data):
@@ -156,7 +157,7 @@ def main():
             table(folder / "train.csv", X, y)
             table(folder / "test.csv", test, wanted)
             scaling = "none" if name == "digits" else "standard"
-            run([KERNELET, "train", folder / "train.csv", "-o", folder / "m.model", "--vectors", 30, "--scale", scaling, "--tune", "--quiet", "--json"])
+            run([KERNELET, "train", folder / "train.csv", "-o", folder / "m.model", "--vectors", 30, "--scale", scaling, "--gamma", "0.001" if name == "digits" else "scale", "--c", 10, "--quiet", "--json"])
             for precision in ["f32", "i16", "i8"]:
                 sources, head, kind, rows, loss = kernelet_parts(folder, folder / "m.model", precision, test[:ROWS], folder / "test.csv")
                 for board in boards:

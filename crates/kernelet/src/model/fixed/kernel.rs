@@ -121,7 +121,7 @@ impl Values {
         };
         let limit = (full / (gamma * unit)).round().max(1.0);
         let too_large = |value: &f64| value.abs() > (1u64 << 46) as f64 || !value.is_finite();
-        if constants.iter().any(|value| too_large(value)) || too_large(&limit) {
+        if constants.iter().any(too_large) || too_large(&limit) {
             return Err(unsupported("products of this size", "export with --precision f32"));
         }
         let (places, points) = width.table();
