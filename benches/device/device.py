@@ -30,7 +30,7 @@ ARM = ["arm-none-eabi-gcc", "--specs=nosys.specs", "-mthumb"]
 BOARDS = {
     "M0+": (ARM + ["-mcpu=cortex-m0plus"], "arm.ld", ["qemu-system-arm", "-machine", "mps2-an386"]),
     "M4": (ARM + ["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"], "arm.ld", ["qemu-system-arm", "-machine", "mps2-an386"]),
-    "RV32": (["riscv64-unknown-elf-gcc", "-march=rv32imac_zicsr", "-mabi=ilp32", "-mcmodel=medany", "-nostdlib"], "riscv.ld",
+    "RV32": (["riscv64-unknown-elf-gcc", "-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mcmodel=medany", "-nostdlib"], "riscv.ld",
              ["qemu-system-riscv32", "-machine", "virt", "-bios", "none"]),
 }
 
