@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,12 @@ test-hard: ## the long runs of the tests of faults and limits: hundreds of kille
 
 deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
 	cargo deny check
+library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for programs that call C
+	cargo build --release -p kernelet-c
+	mkdir -p target/library
+	cp target/release/libkernelet_c.so target/library/libkernelet.so
+	cp target/release/libkernelet_c.a target/library/libkernelet.a
+	cp crates/kernelet-c/include/kernelet.h target/library/
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
@@ -156,6 +162,11 @@ bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DAT
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet numpy
 	target/peers-venv/bin/python benches/trust/sets.py --data-dir $(DATA) $(if $(DRAWS),--draws $(DRAWS)) $(if $(PARTS),--parts $(PARTS))
+bench-device: ## instructions, flash and RAM of exported machines under QEMU (Cortex-M0+, M4, RISC-V) beside m2cgen, micromlgen and emlearn
+	cargo build --release -p kernelet-cli
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet numpy scikit-learn m2cgen micromlgen emlearn || echo "a peer could not be installed; it is left out"
+	target/peers-venv/bin/python benches/device/device.py
 
 bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting, MLP and Nystroem; DATA=DIR has the sets, SETS=a,b SPLITS=K TRIALS=N
 	$(MAKE) --no-print-directory target/python-venv/made wheel

@@ -256,9 +256,23 @@ class KernelMachine(BaseEstimator):
         """Writes the machine as a LIBSVM model, where LIBSVM has such a machine."""
         self._to_file().save(path, "libsvm")
 
-    def to_c(self, path) -> None:
-        """Writes the machine as C source beside a header."""
-        self._to_file().save(path, "c")
+    def to_javascript(self, path) -> None:
+        """Writes the machine as one module of JavaScript without dependencies, for browsers and Node."""
+        self._to_file().save(path, "javascript")
+
+    def to_c(self, path, precision="f64", X=None) -> None:
+        """Writes the machine as C source beside a header.
+
+        Parameters
+        ----------
+        path : path
+            The name of the source; it ends in ``.c``.
+        precision : {"f64", "f32", "i16", "i8"}, default="f64"
+            The numbers: floating point, or whole numbers of 16 or 8 bits for devices without it.
+        X : array-like, default=None
+            With whole numbers: rows from which the ranges of the features are taken. Without them they are guessed from the vectors.
+        """
+        self._to_file().save_c(path, precision, None if X is None else self._checked(X))
 
     def to_sklearn(self):
         """A fitted ``SVC``, ``SVR`` or ``OneClassSVM`` with this machine's vectors, where scikit-learn has such a machine."""

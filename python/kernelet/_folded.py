@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from . import _core
+from ._arrays import rows_of
 
 
 class SmallPipeline(Pipeline):
@@ -50,9 +51,13 @@ class SmallPipeline(Pipeline):
         """Writes the machine as a LIBSVM model; an error where the format cannot express the scaling."""
         self._whole().save(path, "libsvm")
 
-    def to_c(self, path: Any) -> None:
-        """Writes scalers and machine as C source beside a header."""
-        self._whole().save(path, "c")
+    def to_javascript(self, path: Any) -> None:
+        """Writes scalers and machine as one module of JavaScript without dependencies."""
+        self._whole().save(path, "javascript")
+
+    def to_c(self, path: Any, precision: str = "f64", X: Any = None) -> None:
+        """Writes scalers and machine as C source beside a header; see :meth:`kernelet.SparseSVC.to_c`. Rows of ``X`` are as the pipeline takes them."""
+        self._whole().save_c(path, precision, None if X is None else rows_of(np.ascontiguousarray(X, dtype=np.float64)))
 
     def to_sklearn(self) -> Pipeline:
         """The pipeline with a machine of scikit-learn as its last step."""

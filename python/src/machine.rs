@@ -1,16 +1,20 @@
 //! A trained machine in Python.
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Mutex, OnceLock, TryLockError},
 };
 
 use kernelet::{
+    Error, Named,
     data::{Dataset, Encoding, Label, Points, Scale},
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
     machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Machine, Metadata, Pairwise, PredictionSets, Predictor, Work},
-    model,
+    model::{
+        self, Precision, c,
+        fixed::{Fixed, Width},
+    },
 };
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
@@ -206,7 +210,7 @@ impl PyMachine {
         guarded(|| model::load(path).map(PyMachine::new).map_err(refused))
     }
 
-    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`.
+    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx`, `javascript` or `c`.
     #[pyo3(signature = (path, to="kernelet"))]
     fn save(&self, path: PathBuf, to: &str) -> PyResult<()> {
         let saved = || match to {
@@ -214,13 +218,18 @@ impl PyMachine {
             "libsvm" => Ok(model::libsvm::save(&self.machine, path)),
             "json" => Ok(model::json::save(&self.machine, path)),
             "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ())),
-            "c" => {
-                let options = model::c::Options { name: model::c::name_of(&path), precision: model::Precision::F64 };
-                Ok(model::c::save(&self.machine, &options, path).map(|_| ()))
-            }
-            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
+            "javascript" => Ok(model::javascript::save(&self.machine, path)),
+            "c" => Ok(save_c(&self.machine, &path, "f64", None)),
+            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, javascript, c"))),
         };
         guarded(saved)?.map_err(refused)
+    }
+
+    /// Writes C source and its header with numbers of a precision; whole numbers take the ranges of features from `rows`.
+    #[pyo3(signature = (path, precision, rows=None))]
+    fn save_c(&self, path: PathBuf, precision: &str, rows: Option<Rows>) -> PyResult<()> {
+        let rows = rows.map(|rows| rows.to_points()).transpose()?;
+        guarded(|| save_c(&self.machine, &path, precision, rows.as_ref()).map_err(refused))
     }
 
     /// The same machine with other names for its classes.
@@ -387,4 +396,19 @@ fn part(rows: DenseRows, first: usize, end: usize, dim: usize) -> DenseRows {
 pub fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
     let shape = [matrix.rows(), matrix.cols()];
     PyArray1::from_vec(py, matrix.into_values()).reshape(shape)
+}
+
+/// Writes C source with numbers of a precision, by its name.
+fn save_c(machine: &Machine, path: &Path, precision: &str, rows: Option<&Points>) -> kernelet::Result<()> {
+    let (name, header_name) = (c::name_of(path), c::header_name(path)?);
+    let code = match (Width::named(precision), precision, rows) {
+        (Some(width), _, rows) => c::fixed_code(machine, &Fixed::of(machine, width, rows)?, &name, &header_name)?,
+        (None, "f64" | "f32", Some(_)) => {
+            return Err(Error::request("X goes with precision=\"i16\" or \"i8\", which take the ranges of features from it"));
+        }
+        (None, "f64", None) => c::to_code(machine, &c::Options { name, precision: Precision::F64 }, &header_name)?,
+        (None, "f32", None) => c::to_code(machine, &c::Options { name, precision: Precision::F32 }, &header_name)?,
+        _ => return Err(Error::parameter("precision", format!("{precision:?}"), "f64, f32, i16 or i8")),
+    };
+    c::write(&code, path)
 }

@@ -179,6 +179,8 @@ def test_pipelines_keep_their_other_steps_and_fold_scalers_into_files(tmp_path):
         np.testing.assert_allclose(SparseSVR.load(tmp_path / "whole.model").predict(rows), small.predict(rows), atol=1e-8)
         small.to_onnx(tmp_path / "whole.onnx")
         small.to_c(tmp_path / "whole.c")
+        small.to_c(tmp_path / "whole.c", precision="i16", X=rows)
+        small.to_javascript(tmp_path / "whole.js")
         np.testing.assert_allclose(small.to_sklearn().predict(rows), small.predict(rows), atol=1e-8)
     other = kernelet.compress(make_pipeline(PCA(3), SVR()).fit(rows, numbers), n_vectors=5)
     with pytest.raises(ValueError, match="PCA cannot be written"):

@@ -240,4 +240,22 @@ def test_exports_are_written(tmp_path):
     model.to_onnx(tmp_path / "a.onnx")
     model.to_libsvm(tmp_path / "a.libsvm")
     model.to_c(tmp_path / "a.c")
-    assert {path.name for path in tmp_path.iterdir()} == {"a.onnx", "a.libsvm", "a.c", "a.h"}
+    model.to_javascript(tmp_path / "a.js")
+    assert {path.name for path in tmp_path.iterdir()} == {"a.onnx", "a.libsvm", "a.c", "a.h", "a.js"}
+
+
+def test_c_source_has_the_numbers_that_are_asked_for(tmp_path):
+    X, y = IRIS
+    model = SparseSVC(10, random_state=0).fit(X, y)
+    for precision, kind in {"f64": "double", "f32": "float", "i16": "int16_t", "i8": "int8_t"}.items():
+        model.to_c(tmp_path / "a.c", precision=precision)
+        assert f"typedef {kind} a_" in (tmp_path / "a.h").read_text()
+    model.to_c(tmp_path / "a.c", precision="i8", X=X)
+    # The measured range of the rows, in steps for whole numbers.
+    assert "x[i] - " in (tmp_path / "a.h").read_text()
+    with pytest.raises(ValueError, match="f64, f32, i16 or i8"):
+        model.to_c(tmp_path / "a.c", precision="i4")
+    with pytest.raises(ValueError, match='X goes with precision="i16"'):
+        model.to_c(tmp_path / "a.c", X=X)
+    with pytest.raises(ValueError, match="features"):
+        model.to_c(tmp_path / "a.c", precision="i8", X=X[:, :2])

@@ -8,6 +8,7 @@ mod input;
 mod layout;
 mod losses;
 mod progress;
+mod quantised;
 mod report;
 mod session;
 

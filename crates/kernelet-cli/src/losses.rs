@@ -5,14 +5,20 @@ use kernelet::{
     model::{Precision, onnx::Style},
 };
 
-use crate::commands::export::To;
+use crate::{commands::export::To, quantised::Numbers};
 
 /// One sentence for each thing that is lost.
-pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<String> {
+pub fn of(machine: &Machine, to: To, numbers: Numbers, style: Style) -> Vec<String> {
     let mut lost = vec![];
     let nodes = to == To::Onnx && style == Style::Svm;
-    if matches!(to, To::C | To::Onnx) && precision == Precision::F32 {
+    if matches!(to, To::C | To::Onnx) && numbers == Numbers::Real(Precision::F32) {
         lost.push("double precision; numbers keep about seven digits".to_string());
+    }
+    if let (To::C, Numbers::Whole(width)) = (to, numbers) {
+        lost.push(format!("floating point; rows and vectors are whole numbers of {} bits", 8 * width.bytes()));
+        if machine.calibration.is_some() {
+            lost.push("the probabilities and deviations; there are the outputs and the prediction".into());
+        }
     }
     if nodes && machine.calibration.is_some() {
         lost.push(
@@ -22,7 +28,7 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     if to == To::Libsvm {
         lost.extend(probabilities_of_libsvm(machine));
     }
-    if matches!(to, To::C | To::Onnx | To::Libsvm) && machine.metadata.table.is_some() {
+    if matches!(to, To::C | To::Onnx | To::Libsvm | To::Javascript) && machine.metadata.table.is_some() {
         lost.push(
             "the encoding of the table; rows must be encoded, with the features in the order of `inspect --json`, key `names`".into(),
         );
@@ -35,7 +41,7 @@ pub fn of(machine: &Machine, to: To, precision: Precision, style: Style) -> Vec<
     if to == To::Libsvm && machine.metadata.c.is_some() {
         lost.push("how the machine was trained (its C and the like)".into());
     }
-    if matches!(to, To::C | To::Onnx | To::Libsvm) {
+    if matches!(to, To::C | To::Onnx | To::Libsvm | To::Javascript) {
         lost.extend(spellings(&machine.decision.labels()));
     }
     lost

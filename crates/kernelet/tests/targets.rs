@@ -1,10 +1,14 @@
-//! What other programs make of the files written for them: a C compiler runs the C source here; the ONNX graphs and what they must give are left in
+//! What other programs make of the files written for them: a C compiler runs the C source and Node the JavaScript here; the ONNX graphs and what they must give are left in
 //! the folder `targets` of cargo's temporary directory for `tests/targets/check_with_onnxruntime.py`.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // All of this is tests.
 #[path = "targets/c_source.rs"]
 mod c_source;
 #[path = "targets/cases.rs"]
 mod cases;
+#[path = "targets/fixed.rs"]
+mod fixed;
+#[path = "targets/javascript.rs"]
+mod javascript;
 #[path = "targets/onnx.rs"]
 mod onnx;
 

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kernelet::{
     machine::{Machine, cascade::Cascade},
-    model::{Precision, c, json, libsvm, onnx, range::Range, write_atomically},
+    model::{self, Precision, c, centre_scale, javascript, json, libsvm, onnx, range::Range, write_atomically},
 };
 use serde::Serialize;
 
 use crate::{
     failure::{Failure, Result},
     files::{self, Beside},
-    input::{self, Loaded},
+    input::{self, Input, Loaded},
     layout::{count, counted, list},
     losses,
+    quantised::{self, Chosen, Loss, Numbers},
     session::{Answer, Session},
 };
 
@@ -29,9 +30,15 @@ pub struct Export {
     /// The format.
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub to: To,
-    /// Precision of the numbers in onnx and c: f64 (or double), f32 (or float) [default: f64; f32 for SVM nodes].
-    #[arg(long, value_name = "P", value_parser = precision)]
-    pub precision: Option<Precision>,
+    /// Numbers in onnx and c: f64 (or double), f32 (or float); for c also i16 and i8, whole numbers for devices without floating point [default: f64; f32 for SVM nodes].
+    #[arg(long, value_name = "P", value_parser = Numbers::named)]
+    pub precision: Option<Numbers>,
+    /// Rows with targets, for c: i16 and i8 take the ranges of features from them, and what the rounding costs is measured on them.
+    #[arg(long, value_name = "DATA")]
+    pub data: Option<String>,
+    /// For c: the smallest of i8, i16, f32 and f64 whose error (mse for regression) rises by at most L on --data.
+    #[arg(long, value_name = "L", requires = "data", conflicts_with = "precision", allow_negative_numbers = true)]
+    pub max_loss: Option<f64>,
     /// What an ONNX graph is made of [default: operators].
     #[arg(long, value_name = "STYLE", value_enum)]
     pub onnx_style: Option<Style>,
@@ -41,9 +48,18 @@ pub struct Export {
     /// Leave out features whose learned scale is at most F times the largest: a machine of fewer inputs, listed by name. For models trained with --ard or --projection.
     #[arg(long, value_name = "F")]
     pub drop_features: Option<f64>,
+    /// Scale rows by the scale file that e1071's write.svm wrote beside the model, or by a range file of svm-scale (with --to native).
+    #[arg(long, value_name = "FILE")]
+    pub scale_file: Option<String>,
+    /// The scale file of the target that write.svm wrote beside a regression model (with --to native).
+    #[arg(long, value_name = "FILE")]
+    pub target_scale_file: Option<String>,
     /// Also replace a header or range file beside FILE that kernelet has not made.
     #[arg(long)]
     pub force: bool,
+    /// Flags of the reader.
+    #[command(flatten)]
+    pub input: Input,
 }
 
 const EXAMPLES: &str = "\
@@ -51,9 +67,13 @@ Examples:
   kernelet export digits.model -o digits.onnx --to onnx --precision f32
   kernelet export digits.model -o digits.onnx --to onnx --onnx-style svm
   kernelet export digits.model -o digits.c --to c --precision f32      writes digits.c and digits.h
+  kernelet export digits.model -o digits.c --to c --precision i8 --data digits-test.svm
+  kernelet export digits.model -o digits.c --to c --max-loss 0.003 --data digits-test.svm
   kernelet export digits.model -o digits.libsvm --to libsvm
+  kernelet export digits.model -o digits.js --to javascript
   kernelet export digits.model -o digits.json --to json
   kernelet export digits.model -o digits.range --to range
+  kernelet export iris.svm -o iris.model --to native --scale-file iris.scale      what e1071's write.svm wrote in R
 
 What the format cannot express is reported before it is lost; what would change predictions is rejected and nothing is written.
 LIBSVM's format has no place for a scaling: it goes to FILE.range beside FILE, for svm-scale -r. A file of that name, or a header, that kernelet
@@ -69,10 +89,14 @@ pub enum To {
     C,
     /// LIBSVM model text.
     Libsvm,
+    /// One module of JavaScript without dependencies, for browsers and Node.
+    Javascript,
     /// Plain JSON, for people and scripts.
     Json,
     /// The scaling alone, as svm-scale has it.
     Range,
+    /// kernelet's own format, for a model of another with its scale files.
+    Native,
 }
 
 /// What an ONNX graph is made of.
@@ -82,14 +106,6 @@ pub enum Style {
     Operators,
     /// SVMClassifier and SVMRegressor of ai.onnx.ml: single precision, no probabilities.
     Svm,
-}
-
-fn precision(name: &str) -> std::result::Result<Precision, String> {
-    match name {
-        "f32" | "float" => Ok(Precision::F32),
-        "f64" | "double" => Ok(Precision::F64),
-        _ => Err("there are f64 (double) and f32 (float)".into()),
-    }
 }
 
 impl Export {
@@ -110,23 +126,54 @@ impl Export {
             session.note(format!("{} of {} stay: {}", kept.len(), counted(machine.dim(), "feature"), list(&names)));
             machine = smaller;
         }
-        let lost = losses::of(&machine, self.to, self.precision(), self.style());
+        let chosen = self.chosen(&machine, session)?;
+        let lost = losses::of(&machine, self.to, chosen.numbers, self.style());
         let report_losses = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
         let mut exported = match self.to {
             To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to, &self.output)),
-            To::Json => self.write_json(&machine),
+            To::Native => self.write_native(machine),
+            To::Json => self.write_text(|path| json::save(&machine, path), || {}),
+            To::Javascript => self.write_text(|path| javascript::save(&machine, path), report_losses),
             To::Libsvm => self.write_libsvm(machine, report_losses),
-            To::C => self.write_c(&machine, report_losses),
+            To::C => self.write_c(&machine, &chosen, report_losses),
             To::Onnx => self.write_onnx(&machine, report_losses),
         }?;
+        if let (To::C, Chosen { numbers, loss: Some(loss), .. }) = (self.to, &chosen) {
+            session.note(loss.sentence(*numbers));
+        }
+        (exported.precision, exported.loss) = (matches!(self.to, To::C | To::Onnx).then(|| chosen.numbers.name()), chosen.loss);
         exported.lost = lost;
         exported.talk(session);
         session.answer(&exported)
     }
 
+    /// The precision of floating point.
     fn precision(&self) -> Precision {
-        let nodes = self.style() == onnx::Style::Svm;
-        self.precision.unwrap_or(if nodes { Precision::F32 } else { Precision::F64 })
+        match (self.precision, self.style()) {
+            (Some(Numbers::Real(precision)), _) => precision,
+            (_, onnx::Style::Svm) => Precision::F32,
+            (_, onnx::Style::Operators) => Precision::F64,
+        }
+    }
+
+    /// The machine in the type that is asked for, or the smallest whose loss is allowed.
+    fn chosen(&self, machine: &Machine, session: &Session) -> Result<Chosen> {
+        let numbers = self.precision.unwrap_or(Numbers::Real(self.precision()));
+        if self.to != To::C {
+            return Ok(Chosen { numbers, fixed: None, loss: None });
+        }
+        let wanted = input::target_of(machine);
+        let data = self.data.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose()?;
+        match (self.max_loss, &data) {
+            (Some(most), Some(data)) => quantised::smallest(machine, most, data),
+            _ => {
+                if self.is_whole() && data.is_none() {
+                    session
+                        .note("the ranges of the features are guessed from the vectors; --data takes them from rows and measures the loss");
+                }
+                quantised::in_type(machine, numbers, data.as_ref())
+            }
+        }
     }
 
     fn style(&self) -> onnx::Style {
@@ -142,6 +189,15 @@ impl Export {
         if self.precision.is_some() && !matches!(self.to, To::C | To::Onnx) {
             return only("--precision", "c or onnx");
         }
+        if self.is_whole() && self.to != To::C {
+            return only("--precision i16 or i8", "c");
+        }
+        if self.data.is_some() && (self.to != To::C || self.max_loss.is_none() && self.precision() == Precision::F64 && !self.is_whole()) {
+            return only("--data", "c and --precision f32, i16 or i8, or --max-loss");
+        }
+        if (self.scale_file.is_some() || self.target_scale_file.is_some()) && self.to != To::Native {
+            return only("--scale-file and --target-scale-file", "native");
+        }
         if self.onnx_style.is_some() && self.to != To::Onnx {
             return only("--onnx-style", "onnx");
         }
@@ -151,8 +207,31 @@ impl Export {
         Ok(())
     }
 
-    fn write_json(&self, machine: &Machine) -> Result<Exported> {
-        json::save(machine, &self.output)?;
+    fn is_whole(&self) -> bool {
+        matches!(self.precision, Some(Numbers::Whole(_)))
+    }
+
+    /// The native file, with the scalings of other files folded in.
+    fn write_native(&self, mut machine: Machine) -> Result<Exported> {
+        if let Some(path) = &self.scale_file {
+            let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
+            let scale = match bytes.first() {
+                Some(b'x' | b'y') => Range::from_bytes(&bytes, path)?.to_scale(machine.dim()),
+                _ => centre_scale::from_bytes(&bytes, path),
+            }?;
+            centre_scale::scale_rows(&mut machine, scale).map_err(|error| Failure::in_file(path, error))?;
+        }
+        if let Some(path) = &self.target_scale_file {
+            let scale = centre_scale::load(path)?;
+            centre_scale::unscale_target(&mut machine, &scale).map_err(|error| Failure::in_file(path, error))?;
+        }
+        model::save(&machine, &self.output)?;
+        Ok(Exported::new(self.to, &self.output))
+    }
+
+    fn write_text(&self, save: impl Fn(&Path) -> kernelet::Result<()>, report_losses: impl Fn()) -> Result<Exported> {
+        report_losses();
+        save(&self.output)?;
         Ok(Exported::new(self.to, &self.output))
     }
 
@@ -161,21 +240,26 @@ impl Export {
         if self.to != To::C {
             return Err(Failure::failed("a cascade of machines is exported as C source alone, --to c: other formats hold one machine"));
         }
-        if self.drop_features.is_some() {
-            return Err(Failure::usage("--drop-features is for one machine, and this is a cascade of several"));
+        if self.drop_features.is_some() || self.data.is_some() || self.max_loss.is_some() || self.is_whole() {
+            return Err(Failure::usage("--drop-features, --data, --max-loss and whole numbers are for one machine, and this is a cascade of several"));
         }
-        let code = c::cascade_to_code(cascade, &self.c_options(), &c::header_name(&self.output)?)?;
+        let code = c::cascade_to_code(cascade, &self.c_options(self.precision()), &c::header_name(&self.output)?)?;
         let exported = self.written_c(&code)?;
         exported.talk(session);
         session.answer(&exported)
     }
 
-    fn c_options(&self) -> c::Options {
-        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() }
+    fn c_options(&self, precision: Precision) -> c::Options {
+        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision }
     }
 
-    fn write_c(&self, machine: &Machine, report_losses: impl Fn()) -> Result<Exported> {
-        let code = c::to_code(machine, &self.c_options(), &c::header_name(&self.output)?)?;
+    fn write_c(&self, machine: &Machine, chosen: &Chosen, report_losses: impl Fn()) -> Result<Exported> {
+        let header_name = c::header_name(&self.output)?;
+        let code = match (&chosen.fixed, chosen.numbers) {
+            (Some(fixed), _) => c::fixed_code(machine, fixed, &self.c_options(Precision::F64).name, &header_name),
+            (None, Numbers::Real(precision)) => c::to_code(machine, &self.c_options(precision), &header_name),
+            (None, Numbers::Whole(_)) => Err(kernelet::Error::data("the machine was not quantised")),
+        }?;
         report_losses();
         Ok(Exported { evaluations_per_row: Some(machine.n_vectors()), ..self.written_c(&code)? })
     }
@@ -231,6 +315,9 @@ struct Exported {
     to: To,
     files: Vec<String>,
     lost: Vec<String>,
+    precision: Option<&'static str>,
+    /// What the rounding costs, where rows were given.
+    loss: Option<Loss>,
     /// Kernel evaluations that a row costs where the file is used.
     evaluations_per_row: Option<usize>,
     constant_bytes: Option<usize>,
@@ -246,6 +333,8 @@ impl Exported {
             to,
             files: vec![output.display().to_string()],
             lost: vec![],
+            precision: None,
+            loss: None,
             evaluations_per_row: None,
             constant_bytes: None,
             stack_bytes: None,

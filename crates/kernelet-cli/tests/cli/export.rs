@@ -45,12 +45,13 @@ fn what_a_format_cannot_hold_is_rejected_and_nothing_is_written() {
 fn every_format_is_written_and_json_returns() {
     let folder = Folder::new();
     let (model, data) = (folder.model(), folder.path("train.svm"));
-    for to in ["onnx", "c", "json", "libsvm"] {
+    for to in ["onnx", "c", "json", "javascript", "libsvm"] {
         let out = folder.path(&format!("m.{to}"));
         let json = run(&["export", &model, "-o", &out, "--to", to, "--json"]).json();
         assert_eq!((&json["to"], &json["files"][0]), (&serde_json::json!(to), &serde_json::json!(out)));
         assert!(fs::metadata(&out).unwrap().len() > 100);
     }
+    assert!(fs::read_to_string(folder.path("m.javascript")).unwrap().contains("export const predict = "));
     assert!(fs::read_to_string(folder.path("m.h")).unwrap().contains("long m_predict(const m_real *row);"));
     let decisions = |model: &str| run(&["predict", model, &data, "--values", "decision"]).succeeded().out;
     assert_eq!(decisions(&folder.path("m.json")), decisions(&model));
@@ -73,6 +74,8 @@ fn what_is_lost_is_reported() {
     };
     assert_eq!(lost("onnx", &[]), "");
     assert_eq!(lost("json", &[]), "");
+    assert_eq!(lost("javascript", &[]), "");
+    assert!(lost("c", &["--precision", "i8"]).contains("the probabilities and deviations"));
     assert!(lost("onnx", &["--precision", "f32"]).starts_with("double precision"));
     let nodes = lost("onnx", &["--onnx-style", "svm"]);
     assert!(nodes.contains("double precision") && nodes.contains("the probabilities"), "{nodes}");
@@ -113,8 +116,8 @@ fn what_the_format_cannot_express_is_rejected_and_nothing_is_written() {
     export("x.json", &["json", "--precision", "f32"]).failed(2, "--precision goes with --to c or onnx");
     export("x.c", &["c", "--onnx-style", "svm"]).failed(2, "--onnx-style goes with --to onnx");
     export("x.onnx", &["onnx", "--name", "a"]).failed(2, "--name goes with --to c");
-    export("x.onnx", &["onnx", "--precision", "f16"]).failed(2, "there are f64 (double) and f32 (float)");
-    export("x.xml", &["xml"]).failed(2, "possible values: onnx, c, libsvm, json, range");
+    export("x.onnx", &["onnx", "--precision", "f16"]).failed(2, "there are f64 (double) and f32 (float), and for c also i16 and i8");
+    export("x.xml", &["xml"]).failed(2, "possible values: onnx, c, libsvm, javascript, json, range, native");
     assert_eq!(folder.names(), ["a.csv", "m"]);
 }
 
@@ -125,7 +128,7 @@ fn a_linear_map_goes_along_or_the_format_is_refused() {
     run(&["export", &model, "-o", &out, "--to", "libsvm"]).failed(2, "does not work with a linear map of the features");
     run(&["export", &model, "-o", &out, "--to", "range"]).failed(2, "does not work with a linear map of the features");
     assert_eq!(folder.names(), ["mapped.json", "rows.svm"]);
-    for to in ["onnx", "c", "json"] {
+    for to in ["onnx", "c", "json", "javascript"] {
         run(&["export", &model, "-o", &folder.path(&format!("m.{to}")), "--to", to]).succeeded();
     }
     let decisions = |model: &str| run(&["predict", model, &data, "--values", "decision"]).succeeded().out;
@@ -136,4 +139,45 @@ fn a_linear_map_goes_along_or_the_format_is_refused() {
     for (line, want) in text.lines().skip(1).zip([output(0.5, 2.0), output(1.5, 1.0)]) {
         assert!((line.parse::<f64>().unwrap() - want).abs() < 1e-12, "{line} {want}");
     }
+}
+
+#[test]
+fn whole_numbers_are_written_and_their_loss_is_measured() {
+    let folder = Folder::new();
+    let data = folder.file("n.csv", three_classes(150).replace("inner", "1").replace("middle", "2").replace("outer", "3"));
+    let (model, out) = (folder.path("m"), folder.path("q.c"));
+    run(&["train", &data, "-o", &model, "--gamma", "1", "--scale", "standard"]).succeeded();
+    for (precision, kind) in [("i8", "int8_t"), ("i16", "int16_t")] {
+        let ran = run(&["export", &model, "-o", &out, "--to", "c", "--precision", precision, "--json"]).succeeded();
+        assert!(ran.err.contains("guessed from the vectors"), "{}", ran.err);
+        assert!(ran.json()["loss"].is_null() && ran.json()["precision"] == precision);
+        let ran = run(&["export", &model, "-o", &out, "--to", "c", "--precision", precision, "--data", &data, "--json"]).succeeded();
+        let loss = &ran.json()["loss"];
+        assert_eq!((&loss["metric"], &loss["rows"]), (&"error".into(), &150.into()));
+        assert!(loss["agreement"].as_f64().unwrap() > 0.95 && loss["loss"].as_f64().unwrap() < 0.05, "{loss}");
+        assert!(ran.err.contains(&format!("{precision}: error ")) && ran.err.contains("of the labels agree"), "{}", ran.err);
+        let (source, header) = (fs::read_to_string(&out).unwrap(), fs::read_to_string(folder.path("q.h")).unwrap());
+        assert!(header.contains(&format!("typedef {kind} q_input;")) && header.contains("long q_predict(const q_input *row);"));
+        // Without the helpers for programs that have floating point there is none.
+        let whole = source.split("#ifdef Q_FLOAT").next().unwrap();
+        assert!(!whole.contains("float ") && !whole.contains("double "), "{whole}");
+    }
+}
+
+#[test]
+fn the_smallest_type_of_an_allowed_loss_is_chosen() {
+    let folder = Folder::new();
+    let (data, model, out) = (folder.file("n.csv", three_classes(150)), folder.path("m"), folder.path("q.c"));
+    run(&["train", &data, "-o", &model, "--gamma", "1", "--vectors", "12"]).succeeded();
+    let chosen = |most: &str| run(&["export", &model, "-o", &out, "--to", "c", "--max-loss", most, "--data", &data, "--json"]).json();
+    assert_eq!(chosen("1")["precision"], "i8");
+    let exact = chosen("0");
+    assert!(exact["loss"]["loss"].as_f64().unwrap() <= 0.0, "{exact}");
+    let export = |flags: &[&str]| run(&[&["export", &model, "-o", &folder.path("x.c"), "--to"], flags].concat());
+    export(&["c", "--max-loss", "0.1"]).failed(2, "--data");
+    export(&["c", "--max-loss", "-1", "--data", &data]).failed(2, "must be a finite number of at least 0");
+    export(&["c", "--max-loss", "0.1", "--data", &data, "--precision", "i8"]).failed(2, "cannot be used with");
+    export(&["c", "--data", &data]).failed(2, "--data goes with --to c and --precision f32, i16 or i8, or --max-loss");
+    export(&["onnx", "--precision", "i8"]).failed(2, "--precision i16 or i8 goes with --to c");
+    assert!(!folder.names().contains(&"x.c".to_string()));
 }

@@ -14,6 +14,7 @@ mod demo;
 mod deploy;
 mod direct;
 mod direct_learners;
+mod e1071;
 mod evaluate;
 mod experiments;
 mod export;

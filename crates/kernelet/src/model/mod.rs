@@ -1,5 +1,5 @@
-//! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source,
-//! ONNX graphs and images of the vectors.
+//! How does a machine leave and return? The native format, LIBSVM's text, JSON, scaling in `svm-scale` range files; and out only: C source in floating point or
+//! whole numbers, JavaScript, ONNX graphs and images of the vectors.
 //!
 //! [`load`] recognises the format by content, whatever the file is called; [`save`] writes the native one, which loses nothing.
 //!
@@ -28,8 +28,11 @@
 mod arrays;
 pub mod c;
 pub mod cascade;
+pub mod centre_scale;
 mod file;
+pub mod fixed;
 pub mod images;
+pub mod javascript;
 pub mod json;
 pub mod libsvm;
 pub mod native;

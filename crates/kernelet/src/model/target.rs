@@ -137,6 +137,19 @@ pub(super) fn weights(expansion: &Expansion) -> Option<Matrix> {
     Some(weights)
 }
 
+/// What is in a file made for another program, for its first line.
+pub(super) fn description(machine: &Machine) -> String {
+    format!(
+        "Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}.",
+        env!("CARGO_PKG_VERSION"),
+        machine.expansion.kernel.name(),
+        machine.n_vectors(),
+        machine.dim(),
+        machine.n_outputs(),
+        rule(&machine.decision)
+    )
+}
+
 /// The rule as inspect names it.
 pub(super) fn rule(decision: &Decision) -> &'static str {
     match decision {

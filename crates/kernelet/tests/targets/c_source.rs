@@ -18,7 +18,7 @@ const ROWS: usize = 40;
 const FLAGS: [&str; 6] = ["-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-pedantic"];
 
 /// The C compiler: what CC names, or else the first that is there.
-fn compiler() -> Option<String> {
+pub fn compiler() -> Option<String> {
     let names = std::env::var("CC").into_iter().chain(["cc", "gcc", "clang"].map(String::from));
     let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
     if found.is_none() {
@@ -27,14 +27,14 @@ fn compiler() -> Option<String> {
     found
 }
 
-fn folder(name: &str) -> PathBuf {
+pub fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c").join(name);
     fs::create_dir_all(&folder).unwrap();
     folder
 }
 
 /// Compiles and runs; its standard output.
-fn compile_and_run(compiler: &str, folder: &Path, arguments: &[&str]) -> String {
+pub fn compile_and_run(compiler: &str, folder: &Path, arguments: &[&str]) -> String {
     let program = folder.join("program");
     let compiled =
         Command::new(compiler).current_dir(folder).args(FLAGS).args(arguments).arg("-o").arg(&program).arg("-lm").output().unwrap();

@@ -46,19 +46,19 @@ pub(super) fn source(parts: &Parts, arrays: &mut Arrays) -> String {
         "int @class(const @real *outputs)\n{{\n{}}}\n\n{returned}@label(int place)\n{{\n    return @labels[place];\n}}\n\n\
          {returned}@predict(const @real *row)\n{{\n    @real outputs[$OUTPUTS];\n    @outputs(row, outputs);\n    \
          return @labels[@class(outputs)];\n}}\n",
-        class(&parts.machine.decision, arrays)
+        class(parts, arrays)
     )
 }
 
 /// The body of `@class`.
-fn class(decision: &Decision, arrays: &mut Arrays) -> String {
+fn class(parts: &Parts, arrays: &mut Arrays) -> String {
     let largest = |scores: &str| {
         format!(
             "    int best = 0;\n    for (int c = 1; c < $CLASSES; c++) {{\n        if ({scores}[c] > {scores}[best]) {{\n            best = c;\n        \
              }}\n    }}\n    return best;\n"
         )
     };
-    match decision {
+    match &parts.machine.decision {
         Decision::Votes { .. } => {
             "    int votes[$CLASSES] = { 0 };\n    int k = 0;\n    for (int a = 0; a < $CLASSES; a++) {\n        for (int b = a + 1; b < $CLASSES; b++) {\n            \
              votes[outputs[k++] > 0 ? a : b]++;\n        }\n    }\n"
@@ -70,8 +70,8 @@ fn class(decision: &Decision, arrays: &mut Arrays) -> String {
             let signs: Vec<i64> = words.iter().flatten().map(|&sign| i64::from(sign)).collect();
             arrays.whole("signed char", 1, "words", "$CLASSES * $OUTPUTS", &signs);
             "    @real gains[$CLASSES];\n    for (int c = 0; c < $CLASSES; c++) {\n        gains[c] = 0;\n        for (int k = 0; k < $OUTPUTS; k++) {\n            \
-             const @real margin = @words[c * $OUTPUTS + k] * outputs[k] - 1;\n            gains[c] += margin < 0 ? margin : 0;\n        }\n    }\n"
-                .to_string()
+             const @real margin = @words[c * $OUTPUTS + k] * outputs[k] - ONE;\n            gains[c] += margin < 0 ? margin : 0;\n        }\n    }\n"
+                .replace("ONE", &parts.one)
                 + &largest("gains")
         }
         _ => "    return outputs[0] > 0;\n".into(),

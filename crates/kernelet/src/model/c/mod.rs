@@ -10,12 +10,15 @@
 mod calibrate;
 mod cascade;
 mod decide;
+mod fixed;
+mod fixed_kernel;
 mod kernel;
 mod numbers;
 mod self_test;
 mod source;
 
 pub use cascade::cascade_to_code;
+pub use fixed::fixed_code;
 
 use std::path::Path;
 
@@ -60,20 +63,22 @@ pub struct Size {
 
 /// The header and the source, which includes the header as `NAME.h` under the name `header_name`.
 pub fn to_code(machine: &Machine, options: &Options, header_name: &str) -> Result<Code> {
-    machine.check()?;
-    if !is_identifier(&options.name) {
-        return Err(Error::parameter(
-            "name",
-            format!("{:?}", options.name),
-            "letters, digits and _, with no digit first, and no word of C",
-        ));
-    }
-    if machine.dim() == 0 {
-        return Err(unsupported("a machine without features", "there is nothing to compute"));
-    }
+    checked_name(machine, &options.name)?;
     options.precision.check(machine)?;
     let parts = Parts::of(machine, options.precision)?;
     Ok(source::assemble(&parts, options, header_name))
+}
+
+/// Checks the machine, and that names can begin like this.
+fn checked_name(machine: &Machine, name: &str) -> Result<()> {
+    machine.check()?;
+    if !is_identifier(name) {
+        return Err(Error::parameter("name", format!("{name:?}"), "letters, digits and _, with no digit first, and no word of C"));
+    }
+    match machine.dim() {
+        0 => Err(unsupported("a machine without features", "there is nothing to compute")),
+        _ => Ok(()),
+    }
 }
 
 /// Writes `FILE.c` and `FILE.h` beside it, each whole or not at all. `path` must end in `.c`.
@@ -134,6 +139,8 @@ struct Parts<'a> {
     weights: Option<Matrix>,
     labels: Option<Labels>,
     uncertainty: Uncertainty<'a>,
+    /// How C calls an output of 1.
+    one: String,
 }
 
 impl<'a> Parts<'a> {
@@ -142,7 +149,7 @@ impl<'a> Parts<'a> {
         let uncertainty = Uncertainty::of(machine);
         let weights = if uncertainty.reads_rows() { None } else { weights(&machine.expansion) };
         let vectors = if weights.is_some() { Matrix::zeros(0, machine.dim()) } else { machine.expansion.vectors.to_dense() };
-        Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, uncertainty })
+        Ok(Parts { machine, precision, vectors, weights, labels: labels(&machine.decision)?, uncertainty, one: "1".into() })
     }
 
     /// How many numbers a row has when the kernel sees it, as C calls it.

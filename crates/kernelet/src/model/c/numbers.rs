@@ -57,6 +57,17 @@ impl Arrays {
         self.bytes += bytes * values.len();
     }
 
+    /// `static const TYPE @NAME[ROWS][COLUMNS] = { .. };` of whole numbers, `bytes` each.
+    pub(super) fn whole_matrix(&mut self, kind: &str, bytes: usize, name: &str, rows: &str, columns: &str, values: &[Vec<i32>]) {
+        self.text.push_str(&format!("static const {kind} @{name}[{rows}][{columns}] = {{\n"));
+        for row in values {
+            let list: Vec<String> = row.iter().map(i32::to_string).collect();
+            self.text.push_str(&format!("    {{ {} }},\n", list.join(", ")));
+            self.bytes += bytes * row.len();
+        }
+        self.text.push_str("};\n");
+    }
+
     fn braces(&mut self, values: &[f64]) {
         self.text.push_str("{ ");
         for (i, &value) in values.iter().enumerate() {

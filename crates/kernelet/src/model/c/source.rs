@@ -9,7 +9,7 @@ use crate::{
     machine::{Coefficients, Decision},
     model::{
         Precision,
-        target::{Uncertainty, rule},
+        target::{Uncertainty, description},
     },
 };
 
@@ -28,21 +28,14 @@ pub(super) fn assemble(parts: &Parts, options: &Options, header_name: &str) -> C
 }
 
 /// `@` and `$` written out.
-fn named(text: &str, name: &str) -> String {
+pub(super) fn named(text: &str, name: &str) -> String {
     text.replace('@', &format!("{name}_")).replace('$', &format!("{}_", name.to_ascii_uppercase()))
 }
 
 fn head(parts: &Parts, size: Size) -> String {
-    let machine = parts.machine;
     format!(
-        "/* Made by kernelet {}: {} kernel, {} vectors of {} features, {} outputs, decided by {}.\n * In {}: {} bytes of constants, at most {} bytes \
-         of arrays on the stack, no other memory.\n */\n",
-        env!("CARGO_PKG_VERSION"),
-        machine.expansion.kernel.name(),
-        machine.n_vectors(),
-        machine.dim(),
-        machine.n_outputs(),
-        rule(&machine.decision),
+        "/* {}\n * In {}: {} bytes of constants, at most {} bytes of arrays on the stack, no other memory.\n */\n",
+        description(parts.machine),
         parts.real(),
         size.constants,
         size.stack,
@@ -69,7 +62,7 @@ fn header(parts: &Parts, head: &str) -> String {
 }
 
 /// The features by name, where a table was encoded: there they are not its columns.
-fn features(parts: &Parts) -> String {
+pub(super) fn features(parts: &Parts) -> String {
     let Some(table) = &parts.machine.metadata.table else { return String::new() };
     // Neither the end of a comment nor what a template replaces may stand in it.
     let plain = |c: char| if c.is_control() || "*/\\@$?".contains(c) { '_' } else { c };

@@ -174,7 +174,9 @@ impl<'a> Header<'a> {
     /// What outputs mean, and where each class begins among the vectors.
     fn decision(&self, kind: Kind, classes: usize) -> Result<(Decision, Vec<usize>)> {
         if kind != Kind::Classes {
-            if let Some((line, _)) = self.find("label").or(self.find("nr_sv")) {
+            // The R package e1071 writes them with zeros for every model.
+            let zeros = |text: &str| text.split_ascii_whitespace().all(|word| word == "0");
+            if let Some((line, _)) = ["label", "nr_sv"].iter().filter_map(|key| self.find(key)).find(|(_, text)| !zeros(text)) {
                 return Err(self.bad(line, "only classifiers have lines label and nr_sv"));
             }
             return Ok((if kind == Kind::Novelty { Decision::Novelty } else { Decision::Values }, vec![]));
@@ -300,6 +302,9 @@ mod tests {
         assert_eq!(from_bytes(regression.as_bytes(), "m").unwrap().decision, Decision::Values);
         let with = |line: &str| refuse(&regression.replace("SV\n", line));
         assert_eq!(with("label 1 2\nSV\n"), "m, line 6: only classifiers have lines label and nr_sv");
+        assert_eq!(with("label 0 0\nnr_sv 0 1\nSV\n"), "m, line 7: only classifiers have lines label and nr_sv");
+        let of_r = regression.replace("SV\n", "label 0 0\nnr_sv 0 0\nSV\n");
+        assert_eq!(from_bytes(of_r.as_bytes(), "m").unwrap(), from_bytes(regression.as_bytes(), "m").unwrap());
         assert_eq!(with("probA 1\nprobB 1\nSV\n"), "m, line 7: a model of this svm_type has no line probB");
         let three = regression.replace("nr_class 2", "nr_class 3");
         assert_eq!(refuse(&three), "m, line 3: nr_class is 3, but must be 2 for regression and one-class models");
