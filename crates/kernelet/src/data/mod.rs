@@ -8,8 +8,11 @@ mod image;
 mod linear_map;
 mod points;
 pub mod read;
+mod reservoir;
+mod row_blocks;
 mod scale;
 mod split;
+mod summary;
 mod table;
 mod target;
 
@@ -21,8 +24,12 @@ pub use generate::{Generator, banana, clouds, gaussian, noisy, ringnorm, ripley,
 pub use image::smooth;
 pub(crate) use linear_map::map_dense;
 pub use points::Points;
+pub use reservoir::Reservoir;
+pub use row_blocks::{HeldBlocks, Outline, RowBlock, RowBlocks};
+pub(crate) use row_blocks::{STRIDE, block_rows};
 pub use scale::{Scale, Scaling};
 pub use split::{plain_folds, plain_split, shuffled, stratified_folds, stratified_split};
+pub use summary::Summary;
 pub use table::{Cell, Column, Encoder, Encoding, Gathered, MISSING, Tally};
 pub(crate) use target::Interner;
 pub use target::{Classes, Label, Target};

@@ -20,7 +20,7 @@ const EVERY: Duration = Duration::from_secs(30);
 
 /// Where a search had come to.
 #[derive(Debug)]
-pub(super) struct Checkpoint {
+pub(crate) struct Checkpoint {
     pub vectors: Matrix,
     pub iterations: usize,
 }

@@ -32,12 +32,15 @@ pub use margin::{DirectLoss, Margin, Sharing};
 pub use metric::{Learned, Metric};
 pub use search::{Growth, Search};
 pub(crate) use {
+    checkpoint::Checkpoint,
     choice::{LearnedMetric, Searched},
     coordinates::Coordinates,
     inner::{Inner, Solution},
     metric::Transform,
-    newton::Smooth,
-    search::{Direct, Phase},
+    newton::{RowLoss, Smooth, add, conjugate_gradients},
+    objective::preconditioner,
+    rows::add_own_gradient,
+    search::{Direct, LAST_STEPS, Phase, spread, status},
     soft_losses::{Logistic as LogisticLoss, Softmax},
     squared::Squared,
     squared_hinge::SquaredHinge,
