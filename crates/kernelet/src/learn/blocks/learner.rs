@@ -1,6 +1,9 @@
 //! Estimators whose vectors are found with them, on rows that come in blocks.
+use std::cell::RefCell;
+
 use super::{
     ask::{Ask, Problem, RowLossName},
+    checkpoint::Kept,
     engine::{Engine, LocalEngine},
     search::{Descent, Found, coefficients},
     solver::{Optimum, Solver},
@@ -14,7 +17,7 @@ use crate::{
     kernel::Kernel,
     learn::{
         ClassWeights, Fit, LogisticRows, Report,
-        direct::{Checkpoint, Growth, Init, Learned, Search, status},
+        direct::{Growth, Init, Learned, Search, status},
     },
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, Metadata},
@@ -211,9 +214,17 @@ impl BlockLearner {
             let seed = self.search.seed.wrapping_add(number);
             let dim = rows.dim();
             let n_vectors = self.search.n_vectors;
-            let known = self.search.checkpoint.as_deref().map(|file| Checkpoint::read(file, kernel, n_vectors, dim)).transpose()?.flatten();
-            let (mut start, earlier) = match known {
-                Some(checkpoint) => (checkpoint.vectors, checkpoint.iterations),
+            let mut kept = None;
+            let mut begun = None;
+            if let Some(file) = self.search.checkpoint.as_deref() {
+                // What changes no bit of the result is left out.
+                let settings = Search { checkpoint: None, memory_bytes: 0, ..self.search.clone() };
+                let about = (kernel, settings, &problem, outline.n_rows, &scout.summary, self.inexact);
+                let (file, known) = Kept::open(file, &about, n_vectors * dim, watch)?;
+                (kept, begun) = (Some(RefCell::new(file)), known);
+            }
+            let (mut start, earlier) = match begun {
+                Some((vectors, steps)) => (Matrix::new(vectors, n_vectors, dim).unwrap_or_default(), steps),
                 None => (self.search.init.first(kernel, rows, n_vectors, seed, watch)?, 0),
             };
             let mut search = self.search.clone();
@@ -221,7 +232,7 @@ impl BlockLearner {
                 start = self.on_sample(outline, scout, &problem, (kernel, start, count), watch)?;
                 search.iterations = self.search.iterations.div_ceil(STEPS_AFTER_SAMPLE);
             }
-            let descent = Descent { kernel, search: &search, inexact: self.inexact, machine: &make, watch };
+            let descent = Descent { kernel, search: &search, inexact: self.inexact, machine: &make, kept, watch };
             let solver = Solver { engine: &mut *engine, problem: &problem, last: None, passes: 0, engine_failed: false };
             let found = descent.run(solver, start, earlier)?;
             passes += found.passes;
@@ -291,7 +302,7 @@ impl BlockLearner {
         let stands_for = outline.n_rows as f64 / rows.len().max(1) as f64;
         let problem = Problem { costs: problem.costs.iter().map(|cost| cost * stands_for).collect(), ..problem.clone() };
         let make = |_: &Frame, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
-        let descent = Descent { kernel, search: &self.search, inexact: self.inexact, machine: &make, watch };
+        let descent = Descent { kernel, search: &self.search, inexact: self.inexact, machine: &make, kept: None, watch };
         let mut engine = LocalEngine { blocks: &held };
         let solver = Solver { engine: &mut engine, problem: &problem, last: None, passes: 0, engine_failed: false };
         Ok(descent.run(solver, start, 0)?.frame.vectors().to_dense())

@@ -7,6 +7,7 @@
 //! With m vectors, d features and q outputs an ask has `8 (m d + m^2 + (m + 1) q)` bytes, its answer up to `8 (q (m + 1)^2 + m d)`. On rows in memory,
 //! [`direct`](crate::learn::direct) reaches the same optimum and holds coordinates between rounds, which is faster.
 mod ask;
+mod checkpoint;
 mod engine;
 mod learner;
 mod losses;

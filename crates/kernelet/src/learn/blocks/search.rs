@@ -1,13 +1,16 @@
 //! The search for vectors on passes over rows: W(Z) and its gradient as in [`direct`](crate::learn::direct), inexact early and exact at the end.
-use std::{cell::RefCell, time::Instant};
+use std::cell::RefCell;
 
-use super::solver::{Optimum, Solver};
+use super::{
+    checkpoint::Kept,
+    solver::{Optimum, Solver},
+};
 use crate::{
     Error, Result,
     basis::{Frame, JITTER, field::add_gradient},
     kernel::Kernel,
-    learn::direct::{Checkpoint, LAST_STEPS, Search, add_own_gradient, preconditioner, spread},
-    linalg::{Ended, Lbfgs, Matrix},
+    learn::direct::{LAST_STEPS, Search, add_own_gradient, preconditioner, spread},
+    linalg::{Begin, Ended, Lbfgs, Matrix},
     machine::Machine,
     watch::Watch,
 };
@@ -34,6 +37,7 @@ pub(super) struct Descent<'a> {
     /// Rounds that promise less than this fraction of the value are left out early in the search.
     pub inexact: f64,
     pub machine: &'a MakeMachine<'a>,
+    pub kept: Option<RefCell<Kept<'a>>>,
     pub watch: &'a Watch<'a>,
 }
 
@@ -70,7 +74,7 @@ impl Descent<'_> {
         let mut state = state.into_inner();
         let frame = self.frame(&matrix(&point, m, dim))?;
         let optimum = state.solver.solve(&frame, EXACT, false)?;
-        if self.search.checkpoint.is_some() {
+        if self.kept.is_some() {
             let made = if self.watch.cancelled() { earlier + iterations } else { self.search.iterations };
             self.keep(&mut state, &point, (m, dim), made, true);
         }
@@ -85,16 +89,15 @@ impl Descent<'_> {
         (before, steps): (usize, usize),
     ) -> (Vec<f64>, usize, Ended) {
         let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&matrix(&start, m, dim)), ..Lbfgs::default() };
-        let mut saved = Instant::now();
         let minimum = lbfgs.minimise_preconditioned(
-            start,
+            Begin::Point(start),
             |point, gradient, diagonal| self.evaluate(&mut state.borrow_mut(), &matrix(point, m, dim), gradient, diagonal),
-            |iteration, value, point| {
-                self.watch.report("steps", (before + iteration) as u64, Some((before + steps) as u64), Some(value));
+            |descent| {
+                let iteration = descent.iterations();
+                self.watch.report("steps", (before + iteration) as u64, Some((before + steps) as u64), Some(descent.value()));
                 let mut state = state.borrow_mut();
-                if self.search.checkpoint.is_some() && Checkpoint::due(saved, self.watch) {
-                    self.keep(&mut state, point, (m, dim), before + iteration, true);
-                    saved = Instant::now();
+                if self.kept.as_ref().is_some_and(|kept| kept.borrow().due(self.watch)) {
+                    self.keep(&mut state, descent.point(), (m, dim), before + iteration, true);
                 }
                 if iteration + LAST_STEPS >= steps {
                     state.tolerance = EXACT;
@@ -107,7 +110,7 @@ impl Descent<'_> {
 
     /// Writes the checkpoint; without passes the weights are those of the last solution.
     fn keep(&self, state: &mut State, point: &[f64], (m, dim): (usize, usize), made: usize, passes: bool) {
-        let Some(file) = &self.search.checkpoint else { return };
+        let Some(kept) = &self.kept else { return };
         let machine = self.frame(&matrix(point, m, dim)).and_then(|frame| {
             let optimum = match passes {
                 true => state.solver.solve(&frame, self.inexact, false)?,
@@ -118,7 +121,7 @@ impl Descent<'_> {
             };
             (self.machine)(&frame, &optimum)
         });
-        Checkpoint::keep(file, machine, made, self.watch);
+        kept.borrow_mut().write(machine, point, made, self.watch);
     }
 
     fn frame(&self, z: &Matrix) -> Result<Frame> {

@@ -32,7 +32,6 @@ pub use margin::{DirectLoss, Margin, Sharing};
 pub use metric::{Learned, Metric};
 pub use search::{Growth, Search};
 pub(crate) use {
-    checkpoint::Checkpoint,
     choice::{LearnedMetric, Searched},
     coordinates::Coordinates,
     inner::{Inner, Solution},
