@@ -32,8 +32,8 @@ struct Entry {
 }
 
 impl<'a> Kept<'a> {
-    /// For so many numbers of vectors; and the vectors and steps in the file, where there is one.
-    pub fn open(file: &'a Path, problem: &dyn fmt::Debug, numbers: usize, watch: &Watch) -> Result<(Self, Option<(Vec<f64>, usize)>)> {
+    /// For rows of `dim` features; and the vectors and steps in the file, where there is one.
+    pub fn open(file: &'a Path, problem: &dyn fmt::Debug, dim: usize, watch: &Watch) -> Result<(Self, Option<(Vec<f64>, usize)>)> {
         let problem = checksum::of_debug(&(env!("CARGO_PKG_VERSION"), "blocks", problem));
         let kept = Kept { file, problem, written: Instant::now() };
         if !file.exists() {
@@ -42,7 +42,9 @@ impl<'a> Kept<'a> {
         }
         let extra = model::native::load_extra(file)?;
         let entry = extra.and_then(|extra| Some((serde_json::from_str::<Entry>(&extra.text).ok()?, extra.numbers)));
-        match entry.filter(|(entry, vectors)| entry.problem == kept.problem && vectors.len() == numbers) {
+        match entry
+            .filter(|(entry, vectors)| entry.problem == kept.problem && !vectors.is_empty() && vectors.len().is_multiple_of(dim.max(1)))
+        {
             Some((entry, vectors)) => {
                 watch.note(format!("resumed after {} steps from {}", entry.steps, file.display()));
                 Ok((kept, Some((vectors, entry.steps))))

@@ -220,11 +220,14 @@ impl BlockLearner {
                 // What changes no bit of the result is left out.
                 let settings = Search { checkpoint: None, memory_bytes: 0, ..self.search.clone() };
                 let about = (kernel, settings, &problem, outline.n_rows, &scout.summary, self.inexact);
-                let (file, known) = Kept::open(file, &about, n_vectors * dim, watch)?;
+                let (file, known) = Kept::open(file, &about, dim, watch)?;
                 (kept, begun) = (Some(RefCell::new(file)), known);
             }
             let (mut start, earlier) = match begun {
-                Some((vectors, steps)) => (Matrix::new(vectors, n_vectors, dim).unwrap_or_default(), steps),
+                Some((vectors, steps)) => {
+                    let found = vectors.len() / dim.max(1);
+                    (Matrix::new(vectors, found, dim).unwrap_or_default(), steps)
+                }
                 None => (self.search.init.first(kernel, rows, n_vectors, seed, watch)?, 0),
             };
             let mut search = self.search.clone();
