@@ -43,7 +43,7 @@ impl ArrayBlocks {
         header.check_len(file.metadata().map_err(io)?.len(), begin, path)?;
         let (how, path) = (how.clone(), path.to_string());
         let mut array = ArrayBlocks { path, how, header, begin, rows: usize::MAX, outline: Outline::default(), notes: vec![] };
-        // A few rows tell the features; all tell the labels.
+        // One row gives the features; all rows give the labels.
         let Read { dataset, notes } = array.read(0, array.header.n_rows().min(1))?;
         array.rows = block_rows(dataset.dim(), memory);
         array.notes = notes;

@@ -41,7 +41,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nothing is lost where it cannot be removed but room.
+        // Where it cannot be removed, nothing but disk space is lost.
         let _ = fs::remove_file(&self.0);
     }
 }
