@@ -83,7 +83,7 @@ fn flag(field: &'static Field) -> Arg {
         }
         Takes::Counts => arg.value_parser(parse).hide(true),
         Takes::Number | Takes::NumberOr(_) => arg.value_parser(parse).allow_negative_numbers(true),
-        Takes::Count => arg.value_parser(parse),
+        Takes::Count | Takes::CountOrText => arg.value_parser(parse),
         Takes::Text => arg.value_parser(parse).allow_hyphen_values(true),
     }
 }

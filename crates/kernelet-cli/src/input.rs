@@ -2,12 +2,13 @@
 use clap::Args;
 use kernelet::{
     data::{
-        Dataset,
-        read::{self, Format, Read, Reading, Wanted},
+        Dataset, Reservoir, RowBlocks,
+        read::{self, FileBlocks, Format, Read, Reading, Wanted},
         smooth,
     },
     machine::{Decision, Machine, cascade::Cascade},
     model::{self, Kind, images},
+    request::Train,
 };
 
 use crate::{
@@ -42,6 +43,39 @@ impl Input {
     /// Rows to train on: checked, and at least one. Columns of a table to `ignore` make no feature.
     pub fn training_rows(&self, path: &str, wanted: Wanted, ignore: &[String], session: &Session) -> Result<Dataset> {
         self.read(path, Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() }, session)
+    }
+
+    /// A random sample of so many rows to train on, taken as they are read.
+    pub fn sampled_rows(&self, path: &str, wanted: Wanted, ignore: &[String], rows: usize, session: &Session) -> Result<Dataset> {
+        let how = self.reading(Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() });
+        let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
+        let mut blocks = Blocks { path, blocks, notes: vec![], input: self.clone() };
+        let mut reservoir = Reservoir::new(rows, session.seed)?;
+        while let Some(block) = blocks.next(session)? {
+            reservoir.add(block).map_err(|error| Failure::in_file(path, error))?;
+            session.check_cancelled()?;
+        }
+        let seen = counted(reservoir.seen() as usize, "row");
+        let sample = reservoir.finish().map_err(|error| Failure::in_file(path, error))?;
+        session.note(&format!("trained on {} of {seen}", counted(sample.len(), "row")));
+        Ok(sample)
+    }
+
+    /// Rows to train on in blocks, which are read as often as training passes over them.
+    pub fn row_blocks(&self, path: &str, request: &Train, ignore: &[String], session: &Session) -> Result<FileBlocks> {
+        if self.smooth.is_some() {
+            return Err(Failure::usage("--smooth does not work with training by blocks; smooth the images before, or use --blocks never"));
+        }
+        let how = self.reading(Reading { wanted: request.wanted(), ignore: ignore.to_vec(), ..Reading::default() });
+        let rows =
+            FileBlocks::open(path, &how, request.cache_file(), request.memory_bytes()).map_err(|error| Failure::in_file(path, error))?;
+        rows.notes.iter().for_each(|note| session.note(note));
+        let (outline, blocks) = (rows.outline(), rows.n_blocks());
+        let cached = if rows.reused_cache() { ", from the cache" } else { "" };
+        let (count, features) = (counted(outline.n_rows as usize, "row"), counted(outline.dim, "feature"));
+        session.detail(format!("{path}: {count} of {features} in {}{cached}", counted(blocks, "block")));
+        session.check_cancelled()?;
+        Ok(rows)
     }
 
     /// Rows for a model: their columns are those of the model, in its order.

@@ -1,14 +1,12 @@
 //! `kernelet train`: data become a model file.
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
 use kernelet::{
     Named,
-    data::{Classes, Dataset, Label, Target, memory},
-    machine::{Calibration, FeatureMetadata, SizeMetrics},
+    data::{Label, RowBlocks, Scale, Target, memory},
+    learn::blocks::LocalEngine,
+    machine::{Calibration, FeatureMetadata, Machine, SizeMetrics},
     model::{self, range::Range},
     request::{self, Given},
 };
@@ -44,6 +42,9 @@ pub struct Train {
     /// Scale by a model instead of --scale: its scaling with the learned scales or map; its width of the kernel too where --gamma is not given.
     #[arg(long, value_name = "MODEL", help_heading = "Scaling", conflicts_with = "scale_file")]
     pub scales_from: Option<String>,
+    /// Train on a random sample of so many rows, taken as they are read: for streams that memory cannot hold, with --start to go on from a model.
+    #[arg(long, value_name = "ROWS", help_heading = "Reading")]
+    pub reservoir: Option<usize>,
     /// Columns of a table that make no features, such as ids, by name or counted from 1.
     #[arg(long, value_name = "COLUMN,..", value_delimiter = ',', help_heading = "Reading")]
     pub ignore: Vec<String>,
@@ -69,6 +70,8 @@ Examples:
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --vectors 40
   kernelet train houses.csv -o small.model --learner ridge --lambda 0.01 --scale standard --vectors 40
   kernelet train data.svm -o small.model --gamma 0.5 --c 10 --method rpcholesky --vectors 40
+  kernelet train huge.npy -o small.model --gamma 0.5 --c 10 --vectors 100 --blocks always --memory 256
+  producer | kernelet train - --format libsvm -o new.model --start old.model --vectors 40 --gamma 0.5 --c 10 --reservoir 20000 --iterations 20
   kernelet train data.svm -o mrs.model --gamma 0.5 --c 10 --method mrs --vectors 40
   kernelet train data.svm -o greedy.model --learner fisher --gamma 0.5 --method fisher-pursuit --vectors 40
   kernelet train iris.csv -o pca.model --learner pca --target species --scale standard --components 2
@@ -94,8 +97,19 @@ impl Train {
             request.check_start()?;
         }
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
-        let data = self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?;
-        refuse_numbers_as_labels(&self.data, &data)?;
+        if self.reservoir.is_none() && request.passes_over(std::fs::metadata(&self.data).map_or(0, |about| about.len())) {
+            if self.calibrate.is_some() {
+                return Err(Failure::usage("--calibrate needs the rows in memory; give --blocks never"));
+            }
+            return self.run_blocks(start, scales, session);
+        }
+        let data = match self.reservoir {
+            Some(rows) => self.input.sampled_rows(&self.data, request.wanted(), &self.ignore, rows, session)?,
+            None => self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?,
+        };
+        if let Target::Classes(classes) = &data.target {
+            refuse_numbers_as_labels(&self.data, classes.labels.len(), data.len())?;
+        }
         let calibrate = self.calibrate.as_deref().map(|path| self.input.rows_like(&data, path, request.wanted(), session)).transpose()?;
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
         let scale = range.or(scales);
@@ -106,22 +120,49 @@ impl Train {
         let sizes = trained.metrics(&data, &session.watch())?;
         model::save(trained.machine(), &self.output)?;
         let kept = format!("the machine of the work so far is kept in {}", self.output.display());
-        session.answer_kept(&self.answer(&trained, &data, sizes, seconds), trained.fit.report.status, kept)
+        session.answer_kept(&self.answer(&trained, (data.len(), data.dim()), sizes, seconds), trained.fit.report.status, kept)
     }
 
-    /// Neither the model nor the checkpoint takes the place of a file that is read, or of the other.
+    /// Trains by passes over blocks of rows, of which few are in memory at a time.
+    fn run_blocks(&self, start: Option<Machine>, scales: Option<Scale>, session: &Session) -> Result<()> {
+        let request = &self.request.0;
+        let rows = self.input.row_blocks(&self.data, request, &self.ignore, session)?;
+        let outline = rows.outline();
+        let n_rows = outline.n_rows as usize;
+        refuse_numbers_as_labels(&self.data, outline.labels.len(), n_rows)?;
+        let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(outline.dim)).transpose()?;
+        let given = Given { start, scale: range.or(scales), calibrate: None };
+        let clock = Instant::now();
+        let done = request.run_blocks(&mut LocalEngine { blocks: &rows }, outline, &given, &session.watch())?;
+        let seconds = clock.elapsed().as_secs_f64();
+        let trained = done.trained;
+        session.notes(&trained.notes);
+        session.detail(format!("{} passes over {} blocks", count(done.passes as usize), count(rows.n_blocks())));
+        let size = SizeMetrics {
+            n_vectors: trained.machine().n_vectors(),
+            objective: Some(trained.fit.report.objective),
+            train_error: Some(done.train_error),
+            ..SizeMetrics::default()
+        };
+        model::save(trained.machine(), &self.output)?;
+        let kept = format!("the machine of the work so far is kept in {}", self.output.display());
+        session.answer_kept(&self.answer(&trained, (n_rows, outline.dim), vec![size], seconds), trained.fit.report.status, kept)
+    }
+
+    /// Neither the model nor the checkpoint nor the cache takes the place of a file that is read, or of another.
     fn check_files(&self) -> Result<()> {
-        let checkpoint = self.request.0.search.checkpoint.as_deref().map(Path::to_string_lossy);
         let others = [&self.start, &self.calibrate, &self.scale_file, &self.scales_from];
         let read = others.into_iter().map(Option::as_deref).chain([Some(self.data.as_str())]);
-        let read: Vec<&str> = read.flatten().collect();
-        if let Some(checkpoint) = &checkpoint {
-            files::check_output(Path::new(&**checkpoint), &read)?;
+        let mut taken: Vec<String> = read.flatten().map(String::from).collect();
+        for written in [self.request.0.search.checkpoint.as_deref(), self.request.0.cache_file(), Some(&self.output)].into_iter().flatten()
+        {
+            files::check_output(written, &taken.iter().map(String::as_str).collect::<Vec<_>>())?;
+            taken.push(written.to_string_lossy().into_owned());
         }
-        files::check_output(&self.output, &[read, checkpoint.as_deref().into_iter().collect()].concat())
+        Ok(())
     }
 
-    fn answer(&self, trained: &request::Trained, data: &Dataset, sizes: Vec<SizeMetrics>, seconds: f64) -> Trained {
+    fn answer(&self, trained: &request::Trained, (rows, dim): (usize, usize), sizes: Vec<SizeMetrics>, seconds: f64) -> Trained {
         let (machine, report, request) = (trained.machine(), &trained.fit.report, &self.request.0);
         let metadata = &machine.metadata;
         Trained {
@@ -132,8 +173,8 @@ impl Train {
             nu: metadata.nu,
             epsilon: metadata.epsilon,
             lambda: metadata.lambda,
-            rows: data.len(),
-            dim: data.dim(),
+            rows,
+            dim,
             classes: machine.decision.labels().iter().map(Label::to_string).collect(),
             vectors: machine.n_vectors(),
             objective: report.objective,
@@ -162,12 +203,11 @@ impl Train {
 }
 
 /// One-vs-one problems grow with the square of the labels; a label of its own for nearly every row is a number to predict.
-fn refuse_numbers_as_labels(path: &str, data: &Dataset) -> Result<()> {
-    let Target::Classes(Classes { labels, codes }) = &data.target else { return Ok(()) };
-    if labels.len() <= 50 || 2 * labels.len() <= codes.len() {
+fn refuse_numbers_as_labels(path: &str, labels: usize, rows: usize) -> Result<()> {
+    if labels <= 50 || 2 * labels <= rows {
         return Ok(());
     }
-    let sentence = format!("{path}: {} rows have {} different labels, too many to be classes", count(codes.len()), count(labels.len()));
+    let sentence = format!("{path}: {} rows have {} different labels, too many to be classes", count(rows), count(labels));
     Err(Failure::failed(sentence).hint(
         "for numbers use --learner ridge, or rvm with --task regression; if the label stands in another column, name it with --target",
     ))

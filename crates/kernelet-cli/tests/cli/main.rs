@@ -7,6 +7,7 @@ mod bad_data;
 mod bad_models;
 mod baselines;
 mod basis;
+mod blocks;
 mod cascade;
 mod compress;
 mod construct;

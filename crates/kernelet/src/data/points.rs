@@ -137,6 +137,24 @@ impl Points {
         }
     }
 
+    /// The rows of both, one after the other. Sparse rows may differ in width; dense ones must not.
+    pub fn stacked(&self, other: &Points) -> Result<Points> {
+        let dim = self.dim().max(other.dim());
+        if let (Points::Sparse(a), Points::Sparse(b)) = (self, other) {
+            let ((s, c, v), (starts, columns, values)) = (a.parts(), b.parts());
+            let starts = s.iter().copied().chain(starts[1..].iter().map(|start| start + v.len())).collect();
+            return Ok(Csr::new(starts, [c, columns].concat(), [v, values].concat(), dim)?.into());
+        }
+        if self.dim() != other.dim() && !(self.is_sparse() || other.is_sparse()) {
+            return Err(Error::Shape { what: "features", expected: self.dim(), found: other.dim() });
+        }
+        let mut all: Matrix = Matrix::zeros(self.len() + other.len(), dim);
+        let (first, second) = all.values_mut().split_at_mut(self.len() * dim);
+        self.copy_rows(0..self.len(), dim, first);
+        other.copy_rows(0..other.len(), dim, second);
+        Ok(all.into())
+    }
+
     /// The chosen rows, in the order given and in the same storage.
     pub fn select(&self, indices: &[usize]) -> Points {
         match self {

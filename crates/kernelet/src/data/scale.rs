@@ -9,7 +9,7 @@
 //! that it cannot be divided by its spread, has factor 1: shifted it becomes 0, unshifted it stays as it is.
 use serde::{Deserialize, Serialize};
 
-use super::{Csr, Points, linear_map::as_rows, memory};
+use super::{Csr, Points, linear_map::as_rows, memory, summary::each_stored};
 use crate::{
     Error, Named, Result,
     linalg::{Matrix, Real, dot},
@@ -231,18 +231,6 @@ fn ranges(points: &Points) -> Vec<Range> {
         *range = Range { low: range.low.min(0.0), high: range.high.max(0.0), ..*range };
     }
     ranges
-}
-
-/// Calls `visit(column, value)` for every stored value.
-fn each_stored(points: &Points, mut visit: impl FnMut(usize, f64)) {
-    match points {
-        Points::F64(matrix) => matrix.iter().for_each(|row| row.iter().enumerate().for_each(|(j, &value)| visit(j, value))),
-        Points::F32(matrix) => matrix.iter().for_each(|row| row.iter().enumerate().for_each(|(j, &value)| visit(j, value.into()))),
-        Points::Sparse(rows) => {
-            let (_, columns, values) = rows.parts();
-            columns.iter().zip(values).for_each(|(&column, &value)| visit(column as usize, value));
-        }
-    }
 }
 
 /// The rows in exactly `dim` columns.

@@ -29,7 +29,7 @@ pub use matern52::Matern52;
 pub use polynomial::Polynomial;
 pub use precomputed::Precomputed;
 pub use sigmoid::Sigmoid;
-pub use width::gamma_by_scale;
+pub use width::{gamma_by_scale, gamma_by_variance};
 
 use serde::{Deserialize, Serialize};
 

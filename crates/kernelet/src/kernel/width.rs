@@ -11,7 +11,12 @@ pub fn gamma_by_scale(points: &Points) -> Result<f64> {
         Points::F32(matrix) => variance(matrix.values(), 0.0),
         Points::Sparse(rows) => variance(rows.parts().2, points.len() as f64 * dim - rows.stored() as f64),
     };
-    let gamma = 1.0 / (dim * variance);
+    gamma_by_variance(points.dim(), variance)
+}
+
+/// The same where the variance of all numbers is known.
+pub fn gamma_by_variance(dim: usize, variance: f64) -> Result<f64> {
+    let gamma = 1.0 / (dim as f64 * variance);
     match gamma.is_finite() && gamma > 0.0 {
         true => Ok(gamma),
         false if variance == 0.0 => {

@@ -62,8 +62,7 @@ impl LogisticRows {
     }
 
     /// Softmax is what normal classes have whose means are the unit vectors and whose covariance is the unit matrix.
-    fn calibration(&self) -> Calibration {
-        let classes = self.decision.labels().len();
+    pub fn calibration(classes: usize) -> Calibration {
         if classes == 2 {
             return Calibration::Sigmoid { a: vec![-1.0], b: vec![0.0] };
         }
@@ -146,7 +145,7 @@ impl FrameLearner for Logistic {
         }
         let status = watch.ended(Status::Converged);
         Ok(InFrame {
-            calibration: Some(rows.calibration()),
+            calibration: Some(LogisticRows::calibration(rows.decision.labels().len())),
             metadata: Metadata {
                 learner: Some(self.name().into()),
                 c: Some(self.c),

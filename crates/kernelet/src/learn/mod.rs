@@ -1,7 +1,9 @@
 //! How do rows become a machine, full or with a budget of vectors?
 //!
 //! Learners are plain structs of parameters. Each is one file; [`Learner`] is what they share. [`direct`] searches for a budget of vectors together with the
-//! learner, and [`OnBasis`] trains one on vectors that were chosen before.
+//! learner, and [`OnBasis`] trains one on vectors that were chosen before;
+//! [`blocks`] does the former on rows that come in blocks.
+pub mod blocks;
 mod calibrate;
 mod codes;
 pub mod direct;

@@ -92,20 +92,25 @@ fn pair(part: &str) -> Option<(Label, f64)> {
 impl ClassWeights {
     /// The weight of each class, in the order of the labels.
     pub fn of(&self, classes: &Classes) -> Result<Vec<f64>> {
+        self.of_counts(&classes.labels, &classes.counts())
+    }
+
+    /// The same from the number of rows of each class.
+    pub fn of_counts(&self, labels: &[Label], counts: &[usize]) -> Result<Vec<f64>> {
         match self {
-            ClassWeights::Equal => Ok(vec![1.0; classes.labels.len()]),
+            ClassWeights::Equal => Ok(vec![1.0; labels.len()]),
             ClassWeights::Balanced => {
-                let (n, k) = (classes.codes.len() as f64, classes.labels.len() as f64);
-                Ok(classes.counts().iter().map(|&count| n / (k * count.max(1) as f64)).collect())
+                let (n, k) = (counts.iter().sum::<usize>() as f64, labels.len() as f64);
+                Ok(counts.iter().map(|&count| n / (k * count.max(1) as f64)).collect())
             }
             ClassWeights::Given(given) => {
-                let mut weights = vec![1.0; classes.labels.len()];
+                let mut weights = vec![1.0; labels.len()];
                 for (label, weight) in given {
-                    let Some(place) = classes.labels.iter().position(|l| l == label) else {
+                    let Some(place) = labels.iter().position(|l| l == label) else {
                         return Err(Error::parameter(
                             "class-weight",
                             format!("{label}={weight}"),
-                            format!("given for a label of the data: {}", list(&classes.labels)),
+                            format!("given for a label of the data: {}", list(labels)),
                         ));
                     };
                     if !(weight.is_finite() && *weight > 0.0) {

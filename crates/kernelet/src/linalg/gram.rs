@@ -39,7 +39,7 @@ pub fn outer_sum(count: usize, width: usize, fill: impl Fn(Range<usize>, &mut [f
         for first in (p * size..end).step_by(ROWS) {
             let used = (end - first).min(ROWS);
             fill(first..first + used, &mut rows[..used * width]);
-            add_outer(&rows[..used * width], width, &mut sum);
+            add_outer(&rows[..used * width], width, sum.values_mut());
         }
         sum
     };
@@ -52,11 +52,11 @@ fn sum_of(mut a: Matrix, b: Matrix) -> Matrix {
     a
 }
 
-/// `sum += rows' rows`, lower triangle. One thread.
-fn add_outer(rows: &[f64], m: usize, sum: &mut Matrix) {
+/// `sum += rows' rows`, lower triangle, for rows of m numbers. One thread.
+pub fn add_outer(rows: &[f64], m: usize, sum: &mut [f64]) {
     let rows = MatRef::from_row_major_slice(rows, rows.len() / m, m);
     let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
-    let out = MatMut::from_row_major_slice_mut(sum.values_mut(), m, m);
+    let out = MatMut::from_row_major_slice_mut(sum, m, m);
     matmul(out, lower, Accum::Add, rows.transpose(), full, rows, full, 1.0, Par::Seq);
 }
 

@@ -15,7 +15,7 @@ pub(crate) use descent::{Begin, Descent};
 pub use eigen::Eigen;
 pub use factor::Factor;
 pub(crate) use factor::Lower;
-pub(crate) use gram::{outer_sum, weighted_gram};
+pub(crate) use gram::{add_outer, outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
 pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;

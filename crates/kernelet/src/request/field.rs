@@ -30,6 +30,8 @@ pub enum Takes {
     Number,
     /// A whole number of at least 0.
     Count,
+    /// A whole number, or text.
+    CountOrText,
     /// A list of them; for programs, not for the command line.
     Counts,
     /// One of these names.
@@ -88,6 +90,7 @@ impl Field {
             Takes::Number => text.parse().ok().and_then(number),
             Takes::NumberOr(_) => Some(text.parse().ok().and_then(number).unwrap_or_else(|| text.into())),
             Takes::Count => text.parse::<u64>().ok().map(Value::from),
+            Takes::CountOrText => Some(text.parse::<u64>().map_or_else(|_| text.into(), Value::from)),
             Takes::Counts => {
                 text.split(',').map(|part| part.trim().parse::<u64>().ok().map(Value::from)).collect::<Option<Vec<_>>>().map(Value::from)
             }
@@ -107,6 +110,7 @@ impl Field {
             Takes::Switch => value.as_bool() == Some(true),
             Takes::Number => value.is_number(),
             Takes::Count => value.as_u64().is_some(),
+            Takes::CountOrText => value.as_u64().is_some() || value.as_str().is_some_and(|text| !text.is_empty()),
             Takes::Counts => value.as_array().is_some_and(|items| items.iter().all(|item| item.as_u64().is_some())),
             Takes::Name(names) => among(&names()),
             Takes::NumberOr(names) => value.is_number() || among(names),
@@ -122,6 +126,7 @@ impl Field {
             Takes::Switch => "true or left out".into(),
             Takes::Number => "a finite number".into(),
             Takes::Count => "a whole number of at least 0".into(),
+            Takes::CountOrText => "a whole number of at least 0, or text".into(),
             Takes::Counts => "whole numbers with commas between them".into(),
             Takes::Name(names) => format!("one of {}", names().join(", ")),
             Takes::NumberOr(names) => format!("a number or {}", names.join(", ")),

@@ -3,8 +3,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::{
     Error, Result,
-    data::Points,
-    kernel::{Kernel, gamma_by_scale},
+    data::{Points, Summary},
+    kernel::{Kernel, gamma_by_scale, gamma_by_variance},
 };
 
 /// Degree of a polynomial kernel where none is given.
@@ -128,14 +128,23 @@ impl KernelChoice {
 
     /// The kernel with its width for these rows, already scaled.
     pub fn for_rows(&self, points: &Points) -> Result<Kernel> {
+        self.with_width(points.dim(), || gamma_by_scale(points))
+    }
+
+    /// The same for rows of which a summary is known.
+    pub fn for_summary(&self, summary: &Summary) -> Result<Kernel> {
+        self.with_width(summary.means.len(), || gamma_by_variance(summary.means.len(), summary.variance()))
+    }
+
+    fn with_width(&self, dim: usize, by_scale: impl FnOnce() -> Result<f64>) -> Result<Kernel> {
         let kernel = self.kernel()?;
         if kernel.gamma().is_none() {
             return Ok(kernel);
         }
         match self.gamma {
             Some(Gamma::Given(_)) => Ok(kernel),
-            Some(Gamma::Auto) => Ok(kernel.with_gamma(1.0 / points.dim().max(1) as f64)),
-            Some(Gamma::Scale | Gamma::Learned) | None => Ok(kernel.with_gamma(gamma_by_scale(points)?)),
+            Some(Gamma::Auto) => Ok(kernel.with_gamma(1.0 / dim.max(1) as f64)),
+            Some(Gamma::Scale | Gamma::Learned) | None => Ok(kernel.with_gamma(by_scale()?)),
         }
     }
 }

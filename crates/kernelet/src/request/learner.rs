@@ -1,6 +1,8 @@
 //! The estimators by name: what each learns, which settings it uses, and how it is made from them.
 //!
 //! A new estimator is one more name here, and an arm in each `match`.
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use super::train::Train;
@@ -74,6 +76,16 @@ impl Named for TaskName {
     const NAMES: &'static [(&'static str, Self)] = &[("classification", TaskName::Classification), ("regression", TaskName::Regression)];
 }
 
+/// What is kept between uses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Cache {
+    /// Kernel values, in so many megabytes.
+    Megabytes(usize),
+    /// Rows in binary, in this file.
+    File(PathBuf),
+}
+
 /// Settings of the estimators; what is not given is the estimator's default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, rename_all = "kebab-case")]
@@ -96,9 +108,9 @@ pub struct Settings {
     /// When training stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// Megabytes for kernel values.
+    /// Megabytes for kernel values, or the file of rows for training by blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cache: Option<usize>,
+    pub cache: Option<Cache>,
     /// Factors for the classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class_weight: Option<ClassWeights>,
@@ -229,7 +241,10 @@ impl LearnerName {
 impl Settings {
     /// Bytes for kernel values, as given or as usual.
     pub(super) fn cache_bytes(&self, usual: usize) -> usize {
-        self.cache.map_or(usual, |megabytes| megabytes.saturating_mul(1 << 20))
+        match self.cache {
+            Some(Cache::Megabytes(megabytes)) => megabytes.saturating_mul(1 << 20),
+            _ => usual,
+        }
     }
 
     fn weights(&self) -> ClassWeights {

@@ -38,7 +38,7 @@ pub(super) enum Plan {
 const ALWAYS: &[&str] =
     &["learner", "kernel", "gamma", "degree", "coef0", "exponent", "scale", "tune", "folds", "probability", "path", "seed"];
 /// Settings of the search for vectors with the machine.
-const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory"];
+const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "blocks", "sample-first"];
 /// Settings of a metric that is learned.
 const METRIC: &[&str] = &["ard", "projection", "metric-penalty"];
 /// Settings of fisher-pursuit.
@@ -324,7 +324,7 @@ impl Train {
         }
     }
 
-    fn search(&self) -> direct::Search {
+    pub(super) fn search(&self) -> direct::Search {
         let (asked, usual) = (&self.search, direct::Search::default());
         direct::Search {
             n_vectors: self.vectors.count.unwrap_or(usual.n_vectors),

@@ -6,7 +6,7 @@ use super::{
     Method,
     field::{self, Field},
     kernel::{Gamma, KernelChoice},
-    learner::{LearnerName, Settings, TaskName},
+    learner::{Cache, LearnerName, Settings, TaskName},
     metric::{MetricSettings, note_of},
     plan::Plan,
     train_fields::FIELDS,
@@ -151,7 +151,11 @@ impl Train {
     /// The names of the settings that are given.
     pub(super) fn given(&self) -> Vec<String> {
         match serde_json::to_value(self) {
-            Ok(Value::Object(map)) => map.into_iter().filter(|(_, value)| !value.is_null()).map(|(name, _)| name).collect(),
+            // A cache that is a file is for training by blocks, see `check_blocks`.
+            Ok(Value::Object(map)) => {
+                let used = |(name, value): &(String, Value)| !value.is_null() && !(name == "cache" && value.is_string());
+                map.into_iter().filter(used).map(|(name, _)| name).collect()
+            }
             _ => vec![],
         }
     }
@@ -170,7 +174,7 @@ impl Train {
         let plan = self.plan()?;
         self.check_plan(plan)?;
         self.check_fisher()?;
-        if self.settings.cache == Some(0) {
+        if self.settings.cache == Some(Cache::Megabytes(0)) {
             return Err(Error::parameter("cache", 0, "at least 1"));
         }
         if self.settings.components.is_some() && self.settings.explained.is_some() {
@@ -185,6 +189,7 @@ impl Train {
         self.check_folds()?;
         self.check_metric(plan, given)?;
         self.check_runs(plan, given)?;
+        self.check_blocks(plan)?;
         self.learner_for(self.kernel.kernel()?)?.check()?;
         if given.start.is_some() { self.check_start() } else { Ok(()) }
     }
@@ -271,8 +276,14 @@ impl Train {
         if let Some(rows) = &given.calibrate {
             self.check_calibration_rows(rows, data)?;
         }
+        if self.by_blocks() == Some(true) {
+            if given.calibrate.is_some() {
+                return Err(Error::request("prediction sets are calibrated for machines trained in memory; leave `blocks` out"));
+            }
+            return Ok(self.run_held(data, given, watch)?.trained);
+        }
         let mut notes = self.kernel.notes();
-        let asked = self.within(data, &mut notes);
+        let asked = self.within(data.len(), &mut notes);
         let request = serde_json::to_value(asked.stored()).ok();
         let mut trained = match asked.after_metric(data, given, &mut notes, watch)? {
             None => asked.trained(data, given, notes, watch)?,
@@ -322,18 +333,20 @@ impl Train {
     }
 
     /// The request with no more vectors than there are rows.
-    fn within(&self, data: &Dataset, notes: &mut Vec<String>) -> Train {
+    pub(super) fn within(&self, rows: usize, notes: &mut Vec<String>) -> Train {
         let mut asked = self.clone();
-        if let Some(count) = self.vectors.count.filter(|count| *count > data.len() && self.is_direct()) {
-            notes.push(format!("{count} vectors were requested, but there are only {} rows", data.len()));
-            asked.vectors.count = Some(data.len());
+        if let Some(count) = self.vectors.count.filter(|count| *count > rows && self.is_direct()) {
+            notes.push(format!("{count} vectors were requested, but there are only {rows} rows"));
+            asked.vectors.count = Some(rows);
         }
         asked
     }
 
     /// The request as a model keeps it: without what does not change the machine.
-    fn stored(&self) -> Train {
+    pub(super) fn stored(&self) -> Train {
         let mut stored = self.clone();
+        // Whether rows come in blocks changes no more than the rounding.
+        stored.search.blocks = None;
         (stored.search.checkpoint, stored.search.memory, stored.settings.cache, stored.path) = (None, None, None, false);
         // What is a default whether it is given or not.
         stored.learner = stored.learner.filter(|learner| *learner != LearnerName::default());

@@ -3,7 +3,7 @@ use super::{
     field::{Field, Takes},
     kernel::{self, Gamma},
     learner::{LearnerName, TaskName},
-    vectors::{Coefficients, InitName, Method},
+    vectors::{BlocksName, Coefficients, InitName, Method},
 };
 use crate::{
     Named,
@@ -72,10 +72,12 @@ pub(super) const FIELDS: &[Field] = &[
         "Stop when the optimality conditions (support vector machines), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].",
     )
     .in_group(ESTIMATOR),
-    Field::count(
+    Field::other(
         "cache",
-        "MB",
-        "Megabytes for kernel values that are kept; fisher, logistic and pca keep all [default: 200; rvm 1024; fisher, logistic, pca 8192].",
+        "MB|FILE",
+        Takes::CountOrText,
+        "Megabytes for kernel values that are kept; fisher, logistic and pca keep all [default: 200; rvm 1024; fisher, logistic, pca 8192]. \
+         In training by blocks the file of rows in binary, made once and used again [default: a temporary file].",
     )
     .in_group(ESTIMATOR),
     Field::other(
@@ -156,9 +158,17 @@ pub(super) const FIELDS: &[Field] = &[
     Field::count(
         "memory",
         "MB",
-        "Megabytes for the rows in coordinates of the vectors; what does not fit is computed again, which takes longer [default: 2048].",
+        "Megabytes for rows and what is computed of them: coordinates that do not fit are computed again, files that do not fit are trained by blocks [default: 2048].",
     )
     .in_group(DIRECT),
+    Field::name(
+        "blocks",
+        "WHEN",
+        BlocksName::names,
+        "Pass over the rows in blocks instead of holding all: auto (files larger than --memory), always or never (svc, logistic, ridge) [default: auto].",
+    )
+    .in_group(DIRECT),
+    Field::count("sample-first", "ROWS", "Search on a sample of so many rows first, then a tenth of the steps on all, by blocks (svc, logistic, ridge).").in_group(DIRECT),
     Field::other("parts", "M,..", Takes::Counts, "How many vectors each class has of its own, in place of --vectors for all (margin).").in_group(DIRECT),
     Field::switch(
         "ard",

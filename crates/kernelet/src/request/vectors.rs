@@ -155,12 +155,35 @@ pub struct Search {
     /// A model file that is written from time to time, from which the same request goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<PathBuf>,
-    /// Megabytes for the rows in coordinates of the vectors.
+    /// Megabytes for rows and what is computed of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<usize>,
+    /// Whether training passes over blocks of rows.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<BlocksName>,
+    /// Search on a sample of so many rows first, then on all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sample_first: Option<usize>,
     /// How many vectors each class has of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Vec<usize>>,
+}
+
+/// When training passes over blocks of rows instead of holding all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum BlocksName {
+    /// Where a file is larger than the memory.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Named for BlocksName {
+    const NAMES: &'static [(&'static str, Self)] =
+        &[("auto", BlocksName::Auto), ("always", BlocksName::Always), ("never", BlocksName::Never)];
 }
 
 /// Where the vectors of direct training start.

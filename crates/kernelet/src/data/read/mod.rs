@@ -3,10 +3,14 @@
 //! The format follows from the extension or is named by the caller; gzip is recognised by its first bytes. Every error has the reason,
 //! the line and the column. Choices that a reader makes, such as which column is the target, are reported in [`Read::notes`].
 mod array;
+mod array_blocks;
 mod blocks;
+mod cache;
+mod cache_rows;
 mod columns;
 mod csv;
 mod csv_learn;
+mod file_blocks;
 mod libsvm;
 mod npy;
 mod npz;
@@ -21,6 +25,7 @@ mod targets;
 
 pub use array::{Array, Values};
 pub use blocks::{Blocks, blocks};
+pub use file_blocks::FileBlocks;
 pub use npz::read_arrays;
 
 use super::{Column, Dataset, Encoding};

@@ -73,6 +73,50 @@ impl Parts {
     }
 }
 
+/// The header of an array whose rows lie one after the other.
+pub(super) struct RowHeader {
+    header: Header,
+    row_bytes: usize,
+}
+
+impl RowHeader {
+    /// The header that these bytes begin with, and where the rows begin; none where they do not lie one after the other.
+    pub(super) fn of(bytes: &[u8], origin: &str) -> Result<Option<(RowHeader, u64)>> {
+        let mut rest = bytes.to_vec();
+        let parts = Parts::of(&mut rest, origin)?;
+        Ok(parts.map(|Parts { header, row_bytes, .. }| (RowHeader { header, row_bytes }, (bytes.len() - rest.len()) as u64)))
+    }
+
+    pub(super) fn n_rows(&self) -> usize {
+        self.header.shape[0]
+    }
+
+    pub(super) fn row_bytes(&self) -> usize {
+        self.row_bytes
+    }
+
+    /// Refuses a file of so many bytes that has not all rows, or more.
+    pub(super) fn check_len(&self, len: u64, begin: u64, origin: &str) -> Result<()> {
+        let there = len.saturating_sub(begin);
+        let promised = (self.n_rows() as u64).saturating_mul(self.row_bytes as u64);
+        if there == promised {
+            return Ok(());
+        }
+        let reason = match self.n_rows() as u64 - (there / self.row_bytes as u64).min(self.n_rows() as u64) {
+            0 => "the file goes on after the values that the header promises".into(),
+            1 => "the file ends 1 row before the header promises".into(),
+            missing => format!("the file ends {missing} rows before the header promises"),
+        };
+        Err(Error::format(origin, None, None, reason))
+    }
+
+    /// So many rows that these bytes are.
+    pub(super) fn rows(&self, bytes: &[u8], count: usize, origin: &str, how: &Reading) -> Result<Read> {
+        let values = self.header.values(bytes).map_err(|reason| Error::format(origin, None, None, reason))?;
+        from_array(Array { shape: vec![count, self.header.shape[1]], values }, origin, how)
+    }
+}
+
 /// The array that these bytes are.
 pub(super) fn parse(bytes: &[u8], origin: &str) -> Result<Array> {
     decode(bytes).map_err(|reason| Error::format(origin, None, None, reason))

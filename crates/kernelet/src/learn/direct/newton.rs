@@ -143,35 +143,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
 
     /// Newton's step; none where the system cannot be factored.
     fn step(&self, gradient: &Matrix) -> Option<Matrix> {
-        let factor = self.factor()?;
-        let solved = |r: &Matrix| {
-            let mut out = r.clone();
-            factor.solve(&mut out);
-            out
-        };
-        let mut rest = Matrix::from_fn(gradient.rows(), gradient.cols(), |j, k| -gradient.at(j, k));
-        let mut step = Matrix::zeros(gradient.rows(), gradient.cols());
-        let mut scaled = solved(&rest);
-        let mut direction = scaled.clone();
-        let mut left = dot(rest.values(), scaled.values());
-        let enough = LEFT * LEFT * left;
-        for _ in 0..MOST_STEPS {
-            if left <= enough || !left.is_finite() {
-                break;
-            }
-            let bent = self.curved(&direction);
-            let far = left / dot(direction.values(), bent.values());
-            if !(far.is_finite() && far > 0.0) {
-                break;
-            }
-            add(&mut step, far, &direction);
-            add(&mut rest, -far, &bent);
-            scaled = solved(&rest);
-            let before = std::mem::replace(&mut left, dot(rest.values(), scaled.values()));
-            let kept = left / before;
-            direction.values_mut().iter_mut().zip(scaled.values()).for_each(|(d, s)| *d = s + kept * *d);
-        }
-        Some(step)
+        conjugate_gradients(&self.factor()?, gradient, |direction| Some(self.curved(direction)))
     }
 
     /// One round; true when it was the last.
@@ -206,7 +178,44 @@ impl<'a, L: RowLoss> Run<'a, L> {
     }
 }
 
-fn add(to: &mut Matrix, factor: f64, what: &Matrix) {
+/// The step to the minimum of the quadratic with this gradient, whose second derivatives times a direction `curved` gives: by conjugate
+/// gradients, preconditioned by `factor`. None where `curved` gives none.
+pub(crate) fn conjugate_gradients(
+    factor: &Cholesky,
+    gradient: &Matrix,
+    mut curved: impl FnMut(&Matrix) -> Option<Matrix>,
+) -> Option<Matrix> {
+    let solved = |r: &Matrix| {
+        let mut out = r.clone();
+        factor.solve(&mut out);
+        out
+    };
+    let mut rest = Matrix::from_fn(gradient.rows(), gradient.cols(), |j, k| -gradient.at(j, k));
+    let mut step = Matrix::zeros(gradient.rows(), gradient.cols());
+    let mut scaled = solved(&rest);
+    let mut direction = scaled.clone();
+    let mut left = dot(rest.values(), scaled.values());
+    let enough = LEFT * LEFT * left;
+    for _ in 0..MOST_STEPS {
+        if left <= enough || !left.is_finite() {
+            break;
+        }
+        let bent = curved(&direction)?;
+        let far = left / dot(direction.values(), bent.values());
+        if !(far.is_finite() && far > 0.0) {
+            break;
+        }
+        add(&mut step, far, &direction);
+        add(&mut rest, -far, &bent);
+        scaled = solved(&rest);
+        let before = std::mem::replace(&mut left, dot(rest.values(), scaled.values()));
+        let kept = left / before;
+        direction.values_mut().iter_mut().zip(scaled.values()).for_each(|(d, s)| *d = s + kept * *d);
+    }
+    Some(step)
+}
+
+pub(crate) fn add(to: &mut Matrix, factor: f64, what: &Matrix) {
     to.values_mut().iter_mut().zip(what.values()).for_each(|(to, what)| *to += factor * what);
 }
 

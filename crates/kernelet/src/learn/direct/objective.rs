@@ -147,7 +147,7 @@ impl Objective<'_> {
 /// The diagonal preconditioner of each vector: outputs move by its coefficients times its own movement, so the second derivatives of
 /// W go with their squares, with the squared norms' weights where outputs differ in them. Vectors with small coefficients are given a fraction of
 /// the mean, or a step would send them away. Empty where all are alike.
-fn preconditioner(coefficients: &Matrix, norms: &[f64]) -> Vec<f64> {
+pub(crate) fn preconditioner(coefficients: &Matrix, norms: &[f64]) -> Vec<f64> {
     let of = |row: &[f64]| row.iter().zip(norms).map(|(b, norm)| norm.abs() * b * b).sum::<f64>();
     let each: Vec<f64> = coefficients.iter().map(of).collect();
     let least = FLOOR * each.iter().sum::<f64>() / each.len().max(1) as f64;

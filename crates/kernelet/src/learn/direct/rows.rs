@@ -38,15 +38,10 @@ impl Rows<'_, '_> {
     /// over to vectors in the units of rows and to the metric.
     pub fn add_gradient(&self, at: &Variables, solution: &Solution, coefficients: &Matrix, gradient: &mut [f64]) {
         let (kernel, hats) = (self.objective.kernel, self.hats);
-        let (m, q) = (hats.rows(), solution.negative_gradient.cols());
         let sums = self.sums(solution, coefficients);
-        let mut own = Workspace::default();
-        let vectors = Field::new(kernel, hats.clone());
-        vectors.values_times(&hats.clone().into(), &Matrix::zeros(m, 0), &mut own);
-        let weighted = Matrix::from_fn(m, q, |j, k| solution.norms[k] * coefficients.at(j, k));
-        let mut by_hats = Matrix::zeros(m, hats.cols());
+        let mut by_hats = Matrix::zeros(hats.rows(), hats.cols());
         add_gradient(kernel, hats.values(), &sums.vectors, -1.0, by_hats.values_mut());
-        add_gradient(kernel, hats.values(), &vectors.gradient_sums(&weighted, coefficients, &mut own), 1.0, by_hats.values_mut());
+        add_own_gradient(kernel, hats, coefficients, &solution.norms, by_hats.values_mut());
         self.transform.chain(self.objective.metric, &at.z, hats, &by_hats, (&sums, -1.0), gradient);
     }
 
@@ -131,6 +126,16 @@ impl Rows<'_, '_> {
             other => other.to_dense(),
         }
     }
+}
+
+/// Adds the derivatives of `1/2 sum_k norms_k b_k' K^z b_k` by the vectors, with the coefficients held fixed.
+pub(crate) fn add_own_gradient(kernel: &Kernel, vectors: &Matrix, coefficients: &Matrix, norms: &[f64], out: &mut [f64]) {
+    let (m, q) = (coefficients.rows(), coefficients.cols());
+    let mut own = Workspace::default();
+    let field = Field::new(kernel, vectors.clone());
+    field.values_times(&vectors.clone().into(), &Matrix::zeros(m, 0), &mut own);
+    let weighted = Matrix::from_fn(m, q, |j, k| norms[k] * coefficients.at(j, k));
+    add_gradient(kernel, vectors.values(), &field.gradient_sums(&weighted, coefficients, &mut own), 1.0, out);
 }
 
 /// Buffers that are reused from block to block.

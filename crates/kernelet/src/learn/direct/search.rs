@@ -86,7 +86,7 @@ const STEPS_ON_THE_WAY: usize = 5;
 const WIDE: usize = 64;
 
 /// The last steps of a descent are made in double precision.
-const LAST_STEPS: usize = 10;
+pub(crate) const LAST_STEPS: usize = 10;
 
 /// The smallest size that doubling begins with.
 const SMALLEST: usize = 4;
@@ -398,14 +398,14 @@ fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<Machi
 }
 
 /// How far the vectors lie from their mean, all together; 1 where they coincide.
-fn spread(z: &Matrix) -> f64 {
+pub(crate) fn spread(z: &Matrix) -> f64 {
     let mean: Vec<f64> = (0..z.cols()).map(|j| z.iter().map(|row| row[j]).sum::<f64>() / z.rows().max(1) as f64).collect();
     let squares: f64 = z.iter().flat_map(|row| row.iter().zip(&mean).map(|(v, m)| (v - m) * (v - m))).sum();
     if squares > 0.0 { squares.sqrt() } else { 1.0 }
 }
 
 /// A limit of steps is how these runs are meant to end.
-fn status(ended: Ended) -> Status {
+pub(crate) fn status(ended: Ended) -> Status {
     match ended {
         Ended::Stopped => Status::Cancelled,
         Ended::Iterations => Status::IterationLimit,

@@ -1,0 +1,71 @@
+//! Who does the passes.
+use std::sync::mpsc::sync_channel;
+
+use super::{
+    ask::Ask,
+    pass::Pass,
+    sums::{ARITY, Sums, added},
+};
+use crate::{Error, Result, data::RowBlocks};
+
+/// Whatever can ask all rows and add up the answers: threads, files, other processes.
+pub trait Engine {
+    /// The sums of all rows. The same ask gives the same bits.
+    fn pass(&mut self, ask: &Ask) -> Result<Sums>;
+}
+
+/// Blocks that this process reads: while one is worked on, the next is read.
+pub struct LocalEngine<'a> {
+    /// The rows.
+    pub blocks: &'a dyn RowBlocks,
+}
+
+impl Engine for LocalEngine<'_> {
+    fn pass(&mut self, ask: &Ask) -> Result<Sums> {
+        let (pass, blocks) = (Pass::new(ask), self.blocks);
+        let mut tree = Tree::default();
+        std::thread::scope(|scope| -> Result<()> {
+            let (sender, receiver) = sync_channel(0);
+            scope.spawn(move || {
+                // The receiver is gone where the work has ended early.
+                let _ = (0..blocks.n_blocks()).try_for_each(|index| sender.send(blocks.block(index)));
+            });
+            receiver.into_iter().try_for_each(|block| tree.push(pass.sums(&*block?)?))
+        })?;
+        tree.finish()
+    }
+}
+
+/// Sums that arrive in the order of their blocks, added up as in [`Sums::merged`] without keeping all of them.
+#[derive(Default)]
+pub(super) struct Tree {
+    /// The sums that wait on each level, fewer than make the next.
+    levels: Vec<Vec<Sums>>,
+}
+
+impl Tree {
+    pub fn push(&mut self, sums: Sums) -> Result<()> {
+        let mut sums = sums;
+        for level in 0.. {
+            if self.levels.len() == level {
+                self.levels.push(vec![]);
+            }
+            self.levels[level].push(sums);
+            if self.levels[level].len() < ARITY {
+                break;
+            }
+            sums = added(self.levels[level].drain(..))?;
+        }
+        Ok(())
+    }
+
+    /// What is left on a level is one more, incomplete, sum of the next.
+    pub fn finish(self) -> Result<Sums> {
+        let mut carried = None;
+        for level in self.levels {
+            let parts: Vec<Sums> = level.into_iter().chain(carried.take()).collect();
+            carried = if parts.is_empty() { None } else { Some(added(parts.into_iter())?) };
+        }
+        carried.ok_or_else(|| Error::data("there are no rows"))
+    }
+}

@@ -1,0 +1,109 @@
+//! A sample of rows that does not depend on how they are cut into blocks: those whose numbers have the smallest hashes.
+use super::packed::matrix;
+use crate::{
+    Error, Result,
+    data::{Csr, Points, RowBlock},
+    linalg::Matrix,
+};
+
+/// Rows, in the order of their hashes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// The most rows that are kept.
+    pub limit: usize,
+    /// The hashes, ascending.
+    pub keys: Vec<u64>,
+    /// The rows.
+    pub points: Points,
+    /// Their targets, as blocks have them.
+    pub targets: Matrix,
+    /// Their weights.
+    pub weights: Vec<f64>,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        Sample { limit: 0, keys: vec![], points: Points::F64(Matrix::default()), targets: Matrix::default(), weights: vec![] }
+    }
+}
+
+/// A hash of a row's number: two rounds of splitmix64.
+fn key(seed: u64, row: u64) -> u64 {
+    let mix = |mut z: u64| {
+        z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    };
+    mix(mix(seed) ^ row)
+}
+
+impl Sample {
+    /// Of the rows of one block.
+    pub(super) fn of(block: &RowBlock, seed: u64, limit: usize) -> Self {
+        let mut order: Vec<(u64, usize)> = (0..block.points.len()).map(|i| (key(seed, block.first + i as u64), i)).collect();
+        order.sort_unstable();
+        order.truncate(limit);
+        let rows: Vec<usize> = order.iter().map(|&(_, i)| i).collect();
+        Sample {
+            limit,
+            keys: order.iter().map(|&(key, _)| key).collect(),
+            points: double(&block.points.select(&rows)),
+            targets: block.targets.select(&rows),
+            weights: rows.iter().map(|&i| block.weights.as_ref().map_or(1.0, |weights| weights[i])).collect(),
+        }
+    }
+
+    /// Adds the rows of another sample, and keeps those with the smallest hashes.
+    pub(super) fn add(&mut self, other: &Sample) -> Result<()> {
+        if (self.points.dim(), self.targets.cols(), self.limit) != (other.points.dim(), other.targets.cols(), other.limit) {
+            return Err(Error::Shape { what: "features", expected: self.points.dim(), found: other.points.dim() });
+        }
+        let both: Vec<u64> = [&self.keys[..], &other.keys].concat();
+        let mut order: Vec<usize> = (0..both.len()).collect();
+        order.sort_by_key(|&i| (both[i], i));
+        order.truncate(self.limit);
+        let targets = [self.targets.values(), other.targets.values()].concat();
+        let weights = [&self.weights[..], &other.weights].concat();
+        *self = Sample {
+            limit: self.limit,
+            keys: order.iter().map(|&i| both[i]).collect(),
+            points: self.points.stacked(&other.points)?.select(&order),
+            targets: matrix("targets", targets, both.len(), self.targets.cols())?.select(&order),
+            weights: order.iter().map(|&i| weights[i]).collect(),
+        };
+        Ok(())
+    }
+
+    /// Hashes in two halves each, which double precision holds; rows as one dense array or as the three of sparse rows; targets and weights.
+    pub(super) fn arrays(&self) -> [Vec<f64>; 6] {
+        let keys = self.keys.iter().flat_map(|key| [(key >> 32) as f64, (key & 0xffff_ffff) as f64]).collect();
+        let (a, b, c) = match &self.points {
+            Points::Sparse(rows) => {
+                let (starts, columns, values) = rows.parts();
+                (starts.iter().map(|&s| s as f64).collect(), columns.iter().map(|&c| f64::from(c)).collect(), values.to_vec())
+            }
+            dense => (dense.to_dense().into_values(), vec![], vec![]),
+        };
+        [keys, a, b, c, self.targets.values().to_vec(), self.weights.clone()]
+    }
+
+    /// From such arrays; the sizes are the most rows, the features and the columns of targets.
+    pub(super) fn of_arrays(arrays: [Vec<f64>; 6], sizes: (usize, usize, usize), sparse: bool) -> Result<Self> {
+        let ([keys, a, b, c, targets, weights], (limit, dim, n_targets)) = (arrays, sizes);
+        let keys: Vec<u64> = keys.as_chunks::<2>().0.iter().map(|[high, low]| ((*high as u64) << 32) | *low as u64).collect();
+        let n = keys.len();
+        let points: Points = match sparse {
+            true => Csr::new(a.iter().map(|&s| s as usize).collect(), b.iter().map(|&c| c as u32).collect(), c, dim)?.into(),
+            false => matrix("rows of a sample", a, n, dim)?.into(),
+        };
+        if points.len() != n || weights.len() != n {
+            return Err(Error::Shape { what: "rows of a sample", expected: n, found: points.len().min(weights.len()) });
+        }
+        Ok(Sample { limit, keys, points, targets: matrix("targets of a sample", targets, n, n_targets)?, weights })
+    }
+}
+
+fn double(points: &Points) -> Points {
+    if points.is_sparse() { points.clone() } else { points.to_dense().into() }
+}

@@ -1,0 +1,205 @@
+//! The optimum of an estimator on given vectors, by Newton's method on sums of passes.
+//!
+//! The first pass gives losses, gradient and systems at the weights of the vectors before; every later one also the sums for the gradient by the vectors, so
+//! that an evaluation takes two passes in most cases. Rounds end when the next promises less than a given fraction of the value; the
+//! value is then estimated by subtracting what is promised.
+use super::{
+    ask::{Ask, FitAsk, Problem},
+    engine::Engine,
+    packed::matrix,
+    sums::{FitSums, Sums},
+};
+use crate::{
+    Error, Result,
+    basis::Frame,
+    learn::direct::{add, conjugate_gradients},
+    linalg::{Cholesky, Matrix, dot},
+};
+
+/// Rounds after which the best so far is returned.
+const MOST_ROUNDS: usize = 50;
+
+/// The smallest fraction of a step that is tried.
+const SHORTEST: f64 = 1e-10;
+
+/// Values that rise by no more than this fraction have not risen.
+const ROUNDING: f64 = 1e-14;
+
+/// Solves on one set of vectors after another.
+pub(super) struct Solver<'a> {
+    pub engine: &'a mut dyn Engine,
+    pub problem: &'a Problem,
+    /// The weights of the last solution.
+    pub last: Option<Matrix>,
+    /// Passes so far.
+    pub passes: u64,
+    /// Whether a pass has failed, which ends a search; that no step leads down does not.
+    pub engine_failed: bool,
+}
+
+/// The optimum, and the sums there.
+pub(super) struct Optimum {
+    /// (m + 1) x q.
+    pub x: Matrix,
+    /// The value there, less what one more round promises.
+    pub value: f64,
+    pub sums: FitSums,
+}
+
+/// Weights with their sums, and the value of each part that is apart.
+struct Place {
+    x: Matrix,
+    sums: FitSums,
+    values: Vec<f64>,
+}
+
+impl Solver<'_> {
+    /// The optimum on a frame: rounds end when the next promises less than `tolerance` of the value.
+    pub fn solve(&mut self, frame: &Frame, tolerance: f64, vectors_gradient: bool) -> Result<Optimum> {
+        let (m, q) = (frame.len(), self.problem.n_outputs);
+        let width = m + self.problem.offset();
+        let start = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
+        let ask = FitAsk {
+            problem: self.problem.clone(),
+            kernel: frame.kernel().clone(),
+            vectors: frame.vectors().to_dense(),
+            factor: frame.lower().matrix().clone(),
+            weights: start,
+            systems: true,
+            vectors_gradient: false,
+            direction: None,
+        };
+        let mut here = self.at(&ask, ask.weights.clone())?;
+        let later = FitAsk { systems: !self.problem.is_quadratic(), vectors_gradient, ..ask };
+        let mut complete = !vectors_gradient;
+        for _ in 0..MOST_ROUNDS {
+            let (gradient, value) = (self.gradient(&here, m)?, here.values.iter().sum::<f64>());
+            if !value.is_finite() {
+                return Err(Error::data("the losses are not finite"));
+            }
+            let step = self.step(&later, &here, &gradient)?;
+            let promised = -0.5 * dot(gradient.values(), step.values());
+            if complete && (promised <= tolerance * value.abs() || promised.is_nan()) {
+                return Ok(self.finished(here, promised.max(0.0)));
+            }
+            let Some(next) = self.search(&later, &here, &step)? else { break };
+            here = next;
+            complete = true;
+            if self.problem.is_quadratic() {
+                return Ok(self.finished(here, 0.0));
+            }
+        }
+        if !complete {
+            here = self.at(&later, here.x)?;
+        }
+        Ok(self.finished(here, 0.0))
+    }
+
+    fn finished(&mut self, here: Place, promised: f64) -> Optimum {
+        self.last = Some(here.x.clone());
+        Optimum { value: here.values.iter().sum::<f64>() - promised, x: here.x, sums: here.sums }
+    }
+
+    fn at(&mut self, ask: &FitAsk, x: Matrix) -> Result<Place> {
+        let sums = self.pass(FitAsk { weights: x.clone(), ..ask.clone() })?;
+        let (m, q) = (ask.vectors.rows(), x.cols());
+        let square = |k: usize| (0..m).map(|j| x.at(j, k) * x.at(j, k)).sum::<f64>();
+        let norms: Vec<f64> = (0..q).map(|k| 0.5 * square(k)).collect();
+        let values = match sums.losses.len() {
+            1 => vec![sums.losses[0] + norms.iter().sum::<f64>()],
+            _ => sums.losses.iter().zip(norms).map(|(loss, norm)| loss + norm).collect(),
+        };
+        Ok(Place { x, sums, values })
+    }
+
+    fn pass(&mut self, ask: FitAsk) -> Result<FitSums> {
+        self.passes += 1;
+        let answer = self.engine.pass(&Ask::Fit(Box::new(ask)));
+        self.engine_failed = answer.is_err();
+        match answer? {
+            Sums::Fit(sums) => Ok(*sums),
+            Sums::Scout(_) => Err(Error::data("the engine answered another ask")),
+        }
+    }
+
+    fn gradient(&self, here: &Place, m: usize) -> Result<Matrix> {
+        let (rows, q) = (here.x.rows(), here.x.cols());
+        let mut gradient = matrix("gradient", here.sums.gradient.clone(), rows, q)?;
+        gradient.values_mut()[..m * q].iter_mut().zip(here.x.values()).for_each(|(g, w)| *g += w);
+        Ok(gradient)
+    }
+
+    /// Newton's step.
+    fn step(&mut self, ask: &FitAsk, here: &Place, gradient: &Matrix) -> Result<Matrix> {
+        let m = ask.vectors.rows();
+        let factors: Vec<Cholesky> =
+            (0..self.problem.n_systems()).map(|k| factor(&here.sums, k, m, here.x.rows())).collect::<Result<_>>()?;
+        if self.problem.is_coupled() {
+            return self.coupled_step(ask, here, &factors[0], gradient);
+        }
+        let q = gradient.cols();
+        let solved = |k: usize| {
+            let mut column = Matrix::column(gradient.col(k).iter().map(|g| -g).collect());
+            factors[k.min(factors.len() - 1)].solve(&mut column);
+            column.into_values()
+        };
+        let columns: Vec<Vec<f64>> = (0..q).map(solved).collect();
+        Ok(Matrix::from_fn(gradient.rows(), q, |j, k| columns[k][j]))
+    }
+
+    /// The step where second derivatives bind outputs together: a pass for each product with them.
+    fn coupled_step(&mut self, ask: &FitAsk, here: &Place, factor: &Cholesky, gradient: &Matrix) -> Result<Matrix> {
+        let (m, q) = (ask.vectors.rows(), gradient.cols());
+        let ask = FitAsk { weights: here.x.clone(), systems: false, vectors_gradient: false, ..ask.clone() };
+        let mut failed = None;
+        let step = conjugate_gradients(factor, gradient, |direction| {
+            let curved = self.pass(FitAsk { direction: Some(direction.clone()), ..ask.clone() });
+            let product = curved.and_then(|sums| matrix("products", sums.curved, direction.rows(), q));
+            match product {
+                Ok(mut out) => {
+                    out.values_mut()[..m * q].iter_mut().zip(direction.values()).for_each(|(o, w)| *o += w);
+                    Some(out)
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    None
+                }
+            }
+        });
+        step.ok_or_else(|| failed.unwrap_or_else(|| Error::data("the step cannot be computed")))
+    }
+
+    /// The place after as much of the step as lowers the values; none where nothing does.
+    fn search(&mut self, ask: &FitAsk, here: &Place, step: &Matrix) -> Result<Option<Place>> {
+        let mut parts = vec![1.0; here.values.len()];
+        let part_of = |parts: &[f64], k: usize| parts[k.min(parts.len() - 1)];
+        loop {
+            let moved = Matrix::from_fn(step.rows(), step.cols(), |j, k| part_of(&parts, k) * step.at(j, k));
+            let mut x = here.x.clone();
+            add(&mut x, 1.0, &moved);
+            let next = self.at(ask, x)?;
+            let has_risen = |k: usize| next.values[k].is_nan() || next.values[k] > here.values[k] + ROUNDING * here.values[k].abs();
+            let risen: Vec<usize> = (0..parts.len()).filter(|&k| parts[k] > 0.0 && has_risen(k)).collect();
+            if risen.is_empty() {
+                return Ok(parts.iter().any(|part| *part > 0.0).then_some(next));
+            }
+            for k in risen {
+                parts[k] = if parts[k] > SHORTEST { 0.5 * parts[k] } else { 0.0 };
+            }
+            if parts.iter().all(|part| *part == 0.0) {
+                return Ok(None);
+            }
+        }
+    }
+}
+
+/// The factor of a system with the penalty of the weights.
+fn factor(sums: &FitSums, index: usize, m: usize, width: usize) -> Result<Cholesky> {
+    let mut system = sums.system(index, width)?;
+    (0..m).for_each(|j| system.row_mut(j)[j] += 1.0);
+    if width > m {
+        // Rows far from any bend leave the offset free.
+        system.row_mut(m)[m] = system.at(m, m) * (1.0 + 1e-12) + 1e-12;
+    }
+    Cholesky::new(&system).ok_or_else(|| Error::data("Newton's system cannot be factored; scale the data, or lower the cost"))
+}

@@ -1,0 +1,183 @@
+//! What a pass returns: sums over rows, which can be added to those of other rows.
+use serde::{Deserialize, Serialize};
+
+use super::{
+    packed::{Packed, matrix},
+    sample::Sample,
+};
+use crate::{Error, Result, basis::field::GradientSums, data::Summary, linalg::Matrix};
+
+/// Sums that are merged at a time on each level of the tree.
+pub const ARITY: usize = 4;
+
+/// Sums at given vectors and weights. What was not asked for is empty.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct FitSums {
+    /// Rows.
+    pub rows: f64,
+    /// Rows with the wrong label, or squared errors.
+    pub errors: f64,
+    /// Losses: one for each output where outputs are apart, else one.
+    pub losses: Vec<f64>,
+    /// Newton's systems one after the other, lower triangles.
+    pub systems: Vec<f64>,
+    /// The gradient of the losses by the weights.
+    pub gradient: Vec<f64>,
+    /// The sums `M X`, m x d, and `M 1` of the gradient by the vectors.
+    pub moved: Vec<f64>,
+    /// See `moved`.
+    pub totals: Vec<f64>,
+    /// Second derivatives of the losses times the direction.
+    pub curved: Vec<f64>,
+}
+
+/// What is known of the rows before training.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct ScoutSums {
+    /// Moments and ranges of the features.
+    pub summary: Summary,
+    /// Rows of each class.
+    pub counts: Vec<f64>,
+    /// Rows of each class whose weight is above 0; one number for values.
+    pub weighty: Vec<f64>,
+    /// Rows drawn by the order of the hash of their number.
+    pub sample: Sample,
+}
+
+/// What a pass returns.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Sums {
+    /// To [`Ask::Scout`](super::Ask::Scout).
+    Scout(Box<ScoutSums>),
+    /// To [`Ask::Fit`](super::Ask::Fit).
+    Fit(Box<FitSums>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "sums", rename_all = "kebab-case")]
+enum Header {
+    Scout { sparse: bool, limit: usize, targets: usize, stored_sparse: bool },
+    Fit,
+}
+
+impl FitSums {
+    fn parts_mut(&mut self) -> [&mut Vec<f64>; 6] {
+        let FitSums { losses, systems, gradient, moved, totals, curved, .. } = self;
+        [losses, systems, gradient, moved, totals, curved]
+    }
+
+    /// Adds those of other rows, which were asked the same.
+    pub fn add(&mut self, mut other: FitSums) -> Result<()> {
+        (self.rows, self.errors) = (self.rows + other.rows, self.errors + other.errors);
+        for (to, from) in self.parts_mut().into_iter().zip(other.parts_mut()) {
+            if to.len() != from.len() {
+                return Err(Error::Shape { what: "numbers of sums", expected: to.len(), found: from.len() });
+            }
+            to.iter_mut().zip(from).for_each(|(to, from)| *to += *from);
+        }
+        Ok(())
+    }
+
+    /// The sums of the gradient by m vectors of `dim` features.
+    pub(super) fn gradient_sums(&self, m: usize, dim: usize) -> Result<GradientSums> {
+        Ok(GradientSums { points: matrix("sums for vectors", self.moved.clone(), m, dim)?, totals: self.totals.clone() })
+    }
+
+    /// The system with this number, of so many variables.
+    pub(super) fn system(&self, index: usize, width: usize) -> Result<Matrix> {
+        let (size, found) = (width * width, self.systems.len());
+        let part = self.systems.get(index * size..(index + 1) * size).ok_or(Error::Shape {
+            what: "systems",
+            expected: (index + 1) * size,
+            found,
+        })?;
+        matrix("a system", part.to_vec(), width, width)
+    }
+}
+
+impl Sums {
+    /// Adds those of other rows, which were asked the same.
+    pub fn add(&mut self, other: Sums) -> Result<()> {
+        match (self, other) {
+            (Sums::Fit(to), Sums::Fit(from)) => to.add(*from),
+            (Sums::Scout(to), Sums::Scout(from)) => {
+                if to.counts.len() != from.counts.len() {
+                    return Err(Error::Shape { what: "classes", expected: to.counts.len(), found: from.counts.len() });
+                }
+                to.summary.add(&from.summary);
+                to.counts.iter_mut().zip(&from.counts).for_each(|(to, from)| *to += from);
+                to.weighty.iter_mut().zip(&from.weighty).for_each(|(to, from)| *to += from);
+                to.sample.add(&from.sample)
+            }
+            _ => Err(Error::data("sums that answer different asks cannot be added")),
+        }
+    }
+
+    /// Sums of blocks in their order, added up in a tree whose shape depends on the number of blocks alone, so that any number of workers gives
+    /// the same bits.
+    pub fn merged(mut level: Vec<Sums>) -> Result<Sums> {
+        while level.len() > 1 {
+            let mut next = Vec::with_capacity(level.len().div_ceil(ARITY));
+            for some in level.chunks_mut(ARITY) {
+                next.push(added(some.iter_mut().map(|sums| std::mem::replace(sums, Sums::Fit(Box::default()))))?);
+            }
+            level = next;
+        }
+        level.pop().ok_or_else(|| Error::data("there are no rows"))
+    }
+
+    /// As bytes, for other processes.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let packed = match self {
+            Sums::Fit(sums) => {
+                let FitSums { rows, errors, losses, systems, gradient, moved, totals, curved } = &**sums;
+                let arrays = [losses, systems, gradient, moved, totals, curved].into_iter().cloned();
+                Packed::new(&Header::Fit, [vec![*rows, *errors]].into_iter().chain(arrays).collect())
+            }
+            Sums::Scout(scout) => {
+                let ScoutSums { summary, counts, weighty, sample } = &**scout;
+                let header = Header::Scout {
+                    sparse: summary.sparse,
+                    limit: sample.limit,
+                    targets: sample.targets.cols(),
+                    stored_sparse: sample.points.is_sparse(),
+                };
+                let Summary { rows, means, squares, low, high, .. } = summary;
+                let arrays = [means, squares, low, high, counts, weighty].into_iter().cloned();
+                Packed::new(&header, [vec![*rows]].into_iter().chain(arrays).chain(sample.arrays()).collect())
+            }
+        };
+        Ok(packed?.to_bytes())
+    }
+
+    /// From such bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let packed = Packed::from_bytes(bytes)?;
+        match packed.header()? {
+            Header::Fit => {
+                let [first, losses, systems, gradient, moved, totals, curved] = packed.arrays()?;
+                let [rows, errors] = first[..] else {
+                    return Err(Error::Shape { what: "counts of sums", expected: 2, found: first.len() });
+                };
+                Ok(Sums::Fit(Box::new(FitSums { rows, errors, losses, systems, gradient, moved, totals, curved })))
+            }
+            Header::Scout { sparse, limit, targets, stored_sparse } => {
+                let [rows, means, squares, low, high, counts, weighty, keys, a, b, c, y, w] = packed.arrays()?;
+                let dim = means.len();
+                if [&squares, &low, &high].iter().any(|part| part.len() != dim) {
+                    return Err(Error::Shape { what: "moments", expected: dim, found: squares.len() });
+                }
+                let summary = Summary { rows: rows.first().copied().unwrap_or(0.0), means, squares, low, high, sparse };
+                let sample = Sample::of_arrays([keys, a, b, c, y, w], (limit, dim, targets), stored_sparse)?;
+                Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample })))
+            }
+        }
+    }
+}
+
+/// Sums added up one after the other.
+pub(super) fn added(mut parts: impl Iterator<Item = Sums>) -> Result<Sums> {
+    let mut sum = parts.next().ok_or_else(|| Error::data("there are no rows"))?;
+    parts.try_for_each(|part| sum.add(part))?;
+    Ok(sum)
+}

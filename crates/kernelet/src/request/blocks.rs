@@ -1,0 +1,155 @@
+//! Training by passes over blocks of rows: what may be asked for, and how it runs.
+use std::path::Path;
+
+use super::{
+    kernel::Gamma,
+    learner::{Cache, LearnerName},
+    plan::Plan,
+    train::{Given, Train},
+    trained::{Trained, notes_of},
+    vectors::BlocksName,
+};
+use crate::{
+    Error, Named, Result,
+    data::{Dataset, HeldBlocks, Outline, RowBlocks, Scale},
+    learn::{
+        Multiclass,
+        blocks::{BlockEstimator, BlockLearner, Engine, LocalEngine, ScoutSums},
+        direct::{DirectLoss, Growth, Init, Learned},
+    },
+    watch::Watch,
+};
+
+/// What came of a request to train by blocks.
+#[derive(Debug)]
+pub struct TrainedBlocks {
+    /// The machine, and how it came about.
+    pub trained: Trained,
+    /// The fraction of wrong labels, or the mean squared error, on all rows.
+    pub train_error: f64,
+    /// Passes over the rows.
+    pub passes: u64,
+}
+
+impl Train {
+    /// Whether training passes over blocks of rows; none where that depends on the size of the file.
+    pub(super) fn by_blocks(&self) -> Option<bool> {
+        match self.search.blocks.unwrap_or_default() {
+            BlocksName::Always => Some(true),
+            BlocksName::Never => Some(false),
+            BlocksName::Auto => (self.search.sample_first.is_some() || self.cache_file().is_some()).then_some(true),
+        }
+    }
+
+    /// The file of rows in binary.
+    pub fn cache_file(&self) -> Option<&Path> {
+        match &self.settings.cache {
+            Some(Cache::File(file)) => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Bytes for rows and what is computed of them.
+    pub fn memory_bytes(&self) -> usize {
+        self.search().memory_bytes
+    }
+
+    /// Whether the rows of a file of so many bytes are passed over in blocks. With `blocks` auto, where the file is larger than the memory and the
+    /// request can be trained so.
+    pub fn passes_over(&self, bytes: u64) -> bool {
+        self.by_blocks()
+            .unwrap_or_else(|| bytes > self.memory_bytes() as u64 && self.plan().is_ok_and(|plan| self.check_passes(plan).is_ok()))
+    }
+
+    /// Settings of blocks that contradict others.
+    pub(super) fn check_blocks(&self, plan: Plan) -> Result<()> {
+        let never = self.search.blocks == Some(BlocksName::Never);
+        if never && (self.search.sample_first.is_some() || self.cache_file().is_some()) {
+            return Err(Error::request("`sample-first` and a file as `cache` are for training by blocks; leave out `blocks` never"));
+        }
+        if self.cache_file().is_some() && plan != Plan::Direct {
+            return Err(Error::parameter("cache", "a file", "a number of megabytes; a file is for training by blocks, with `vectors`"));
+        }
+        if self.by_blocks() == Some(true) { self.check_passes(plan) } else { Ok(()) }
+    }
+
+    /// Refuses what cannot be trained by passes.
+    fn check_passes(&self, plan: Plan) -> Result<()> {
+        let refuse = |what: &str| Err(Error::request(format!("training by blocks does not work with {what}; use `blocks` never")));
+        let learner = self.learner();
+        let able = matches!(learner, LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge);
+        if plan != Plan::Direct || !able {
+            return Err(Error::request(format!(
+                "training by blocks is for svc, logistic and ridge with a number of `vectors`, not for {}; use `blocks` never",
+                self.described(plan)
+            )));
+        }
+        match () {
+            () if self.tune => refuse("`tune`"),
+            () if self.probability.is_some() => refuse("`probability`"),
+            () if self.path => refuse("`path`"),
+            () if self.learned() != Learned::Nothing || self.kernel.gamma == Some(Gamma::Learned) => refuse("a learned metric"),
+            () if self.search.growth.is_some_and(|growth| growth != Growth::None) => refuse("`growth`"),
+            () if self.search.parts.is_some() || self.settings.multiclass == Some(Multiclass::OneVsRest) => {
+                refuse("vectors of their own for each class")
+            }
+            () if self.search.loss == Some(DirectLoss::Hinge) => refuse(&format!("`loss` {}", DirectLoss::Hinge.name())),
+            () => Ok(()),
+        }
+    }
+
+    /// Trains on rows in memory, by blocks.
+    pub(super) fn run_held(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
+        let held = HeldBlocks::within(data, self.memory_bytes())?;
+        self.run_blocks(&mut LocalEngine { blocks: &held }, held.outline(), given, watch)
+    }
+
+    /// Trains by passes of an engine over rows with this outline. Cancelling returns the machine of the work so far.
+    pub fn run_blocks(&self, engine: &mut dyn Engine, outline: &Outline, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
+        self.check_with(given)?;
+        self.check_passes(self.plan()?)?;
+        let mut notes = self.kernel.notes();
+        let asked = self.within(outline.n_rows.min(usize::MAX as u64) as usize, &mut notes);
+        let mut learner = asked.block_learner();
+        if let Some(earlier) = &given.start {
+            learner.search.init = Init::Given(earlier.expansion.vectors.to_dense());
+        }
+        watch.report("reading", 0, None, None);
+        let scout = learner.scout(engine, outline)?;
+        let scale = asked.block_scale(given, &scout, &mut notes)?;
+        let summary = match &scale {
+            Some(Scale { map: Some(_), .. }) if self.kernel.fixed_gamma().is_none() => {
+                return Err(Error::request("with the learned map of another model training by blocks needs `gamma` as a number"));
+            }
+            Some(scale) => scout.summary.scaled(scale),
+            None => scout.summary.clone(),
+        };
+        let kernel = asked.kernel.for_summary(&summary)?;
+        let found = learner.learn(engine, outline, &scout, &kernel, scale.as_ref(), watch)?;
+        let mut fit = found.fit;
+        fit.machine.metadata.request = serde_json::to_value(asked.stored()).ok();
+        fit.machine.metadata.table = outline.table.clone();
+        notes.extend(notes_of(&fit));
+        let trained = Trained { fit, smaller: vec![], tried: vec![], tuned: None, bound: None, notes };
+        Ok(TrainedBlocks { trained, train_error: found.train_error, passes: found.passes })
+    }
+
+    fn block_learner(&self) -> BlockLearner {
+        let (c, class_weights) = (self.settings.c.unwrap_or(1.0), self.settings.class_weight.clone().unwrap_or_default());
+        let estimator = match self.learner() {
+            LearnerName::Logistic => BlockEstimator::Logistic { c, class_weights },
+            LearnerName::Ridge => BlockEstimator::Ridge { lambda: self.settings.lambda.unwrap_or(1.0) },
+            _ => BlockEstimator::Margin { c, class_weights },
+        };
+        BlockLearner { estimator, search: self.search(), sample_first: self.search.sample_first, ..BlockLearner::default() }
+    }
+
+    fn block_scale(&self, given: &Given, scout: &ScoutSums, notes: &mut Vec<String>) -> Result<Option<Scale>> {
+        if let Some(scale) = &given.scale {
+            return Ok(Some(scale.clone()));
+        }
+        let scaling = self.scale.unwrap_or_default();
+        notes.extend(scaling.note(&scout.sample.points).map(String::from));
+        scout.summary.scale(scaling)
+    }
+}

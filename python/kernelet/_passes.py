@@ -1,0 +1,107 @@
+"""Training by passes over blocks of rows: what the estimators, files and clusters share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from . import _core
+from ._arrays import rows_of
+from ._labels import Labels, label
+from ._request import watched
+
+Block = tuple[Any, Any, Any]
+
+
+def plain_block(X, y, weights=None) -> Block:
+    """Rows as the library takes them, with their targets as they are."""
+    X = X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
+    if not sp.issparse(X) and X.dtype not in (np.float32, np.float64):
+        X = X.astype(np.float64)
+    return X, np.asarray(y), None if weights is None else np.asarray(weights, dtype=np.float64)
+
+
+def outline_of(block: Block, classes: bool) -> tuple[int, int, Any]:
+    """Rows, features, and the labels or the number of targets of a block."""
+    X, y, _ = block
+    if len(y) != X.shape[0]:
+        raise ValueError(f"a block has {X.shape[0]} rows but {len(y)} targets")
+    return X.shape[0], X.shape[1], np.unique(y) if classes else (1 if y.ndim == 1 else y.shape[1])
+
+
+def sums_of(block: Block, first: int, ask: bytes, classes=None) -> bytes:
+    """The sums of one block, of which `first` rows come before."""
+    X, y, weights = block
+    targets = np.asarray(y, dtype=np.float64) if classes is None else np.searchsorted(classes, y).astype(np.float64)
+    targets = np.ascontiguousarray(targets.reshape(len(y), -1))
+    return _core.block_sums(ask, rows_of(X), targets, None if weights is None else weights.tolist(), first)
+
+
+def grouped(items: Sequence[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
+    """All items merged in the library's tree, whose shape depends on their number alone."""
+    level = list(items)
+    while len(level) > 1:
+        level = [merge(level[i : i + _core.SUMS_ARITY]) for i in range(0, len(level), _core.SUMS_ARITY)]
+    return level[0]
+
+
+def combined(outlines: Sequence[tuple[int, int, Any]], classes: bool) -> tuple[list[int], int, Any]:
+    """Where each block begins and all rows end, the features, and the labels or the number of targets of all."""
+    if not outlines:
+        raise ValueError("there are no blocks of rows")
+    dims, targets = {dim for _, dim, _ in outlines}, [target for _, _, target in outlines]
+    if len(dims) > 1:
+        raise ValueError(f"blocks have different numbers of features: {', '.join(map(str, sorted(dims)))}")
+    if not classes and len(set(targets)) > 1:
+        raise ValueError("blocks have different numbers of targets")
+    starts = np.concatenate([[0], np.cumsum([rows for rows, _, _ in outlines])]).tolist()
+    return starts, dims.pop(), np.unique(np.concatenate(targets)) if classes else targets[0]
+
+
+def fit_by_passes(estimator: Any, passes: Callable[[bytes], bytes], n_rows: int, dim: int, target: Any):
+    """Trains an estimator by a function that asks all rows; `target` has the labels, or the number of targets."""
+    labels: list[str] = []
+    more: dict[str, Any] = {}
+    if isinstance(estimator, Labels):
+        estimator.classes_ = target
+        if len(target) < 2:
+            raise ValueError(f"{type(estimator).__name__} needs at least 2 classes; the number of classes is {len(target)}: one class")
+        labels = [label(c) for c in target.tolist()]
+        more = estimator._class_weights(labels, np.arange(len(labels)))
+    else:
+        estimator._one_target = target == 1
+    n_targets = 1 if labels else target
+    arguments = (estimator._request(**more), passes, n_rows, dim, labels, n_targets, None, estimator._threads())
+    machine, error, count = watched(_core.train_blocks, *arguments, verbose=estimator._verbose(), names=estimator._spelling())
+    estimator.n_features_in_ = dim
+    estimator.train_error_, estimator.n_passes_ = error, count
+    return estimator._keep([machine])
+
+
+class Blocks:
+    """Estimators that can be trained on blocks of rows."""
+
+    def fit_blocks(self, blocks):
+        """Trains on blocks of rows that need not be in memory together.
+
+        Parameters
+        ----------
+        blocks : sequence of tuples (X, y) or (X, y, sample_weight)
+            The rows. Every pass over them takes each item once, in order, so that a sequence may load its items as they are asked for; parts of a
+            ``np.memmap`` are read as they are needed.
+
+        Returns
+        -------
+        self : estimator
+            The fitted estimator, with ``train_error_`` on all rows and the number of passes, ``n_passes_``.
+        """
+        classes = isinstance(self, Labels)
+        load = lambda index: plain_block(*blocks[index])  # noqa: E731
+        count = len(blocks)
+        starts, dim, target = combined([outline_of(load(index), classes) for index in range(count)], classes)
+        known = target if classes else None
+        passes = lambda ask: grouped([sums_of(load(i), starts[i], ask, known) for i in range(count)], _core.add_sums)  # noqa: E731
+        return fit_by_passes(self, passes, starts[-1], dim, target)

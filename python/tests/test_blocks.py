@@ -1,0 +1,123 @@
+"""Training on blocks of rows and on rows as they come."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits, make_moons
+
+from kernelet import SparseKernelRidge, SparseLogistic, SparseSVC
+
+
+def moons(n, seed=0):
+    return make_moons(n, noise=0.2, random_state=seed)
+
+
+def cut(X, y, size):
+    return [(X[i : i + size], y[i : i + size]) for i in range(0, len(y), size)]
+
+
+@pytest.mark.parametrize("estimator", [SparseSVC(8, C=10, gamma=2.0, random_state=0), SparseLogistic(8, C=10, gamma=2.0, random_state=0)])
+def test_blocks_give_the_machine_of_all_rows(estimator):
+    X, y = moons(900)
+    names = np.array(["low", "high"])[y]
+    whole = estimator.fit(X, names).score(X, names)
+    blocks = estimator.fit_blocks(cut(X, names, 250))
+    assert blocks.score(X, names) > whole - 0.02
+    assert abs(1 - blocks.score(X, names) - blocks.train_error_) < 1e-12
+    assert list(blocks.classes_) == ["high", "low"] and blocks.vectors_.shape == (8, 2)
+    again = estimator.fit_blocks(cut(X, names, 250))
+    assert np.array_equal(again.coefficients_, blocks.coefficients_)
+
+
+def test_sparse_blocks_and_memory_maps_work(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.save(tmp_path / "X.npy", X)
+    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
+    model = SparseSVC(20, C=10, random_state=0, options={"iterations": 20})
+    dense = model.fit_blocks(cut(mapped, y, 600)).score(X, y)
+    sparse = model.fit_blocks([(sp.csr_matrix(X[i : i + 600]), y[i : i + 600]) for i in range(0, len(y), 600)]).score(X, y)
+    assert dense > 0.9 and sparse > 0.9
+
+
+def test_ridge_by_blocks_has_several_targets():
+    X = np.linspace(-3, 3, 400)[:, None]
+    Y = np.c_[np.sin(X[:, 0]), np.cos(X[:, 0])]
+    model = SparseKernelRidge(10, alpha=1e-3, random_state=0).fit_blocks(cut(X, Y, 150))
+    assert model.predict(X).shape == (400, 2) and model.score(X, Y) > 0.99
+
+
+def test_bad_blocks_are_rejected_in_a_sentence():
+    X, y = moons(60)
+    model = SparseSVC(5, random_state=0)
+    with pytest.raises(ValueError, match="there are no blocks"):
+        model.fit_blocks([])
+    with pytest.raises(ValueError, match="different numbers of features"):
+        model.fit_blocks([(X, y), (X[:, :1], y)])
+    with pytest.raises(ValueError, match="one class"):
+        model.fit_blocks([(X, np.zeros(60))])
+    with pytest.raises(ValueError, match="training by blocks does not work with tune"):
+        SparseSVC(5, tune=True).fit_blocks([(X, y)])
+    bad = X.copy()
+    bad[7, 1] = np.nan
+    with pytest.raises(ValueError, match="row 68, column 2 is NaN"):
+        model.fit_blocks([(X, y), (bad, y)])
+
+
+@pytest.mark.parametrize("kind", [SparseSVC, SparseLogistic])
+def test_rows_as_they_come_end_near_all_rows_at_once(kind):
+    X, y = moons(3000)
+    test = moons(2000, 1)
+    whole = kind(10, C=10, gamma=2.0, random_state=0).fit(X, y).score(*test)
+    stream = kind(10, C=10, gamma=2.0, random_state=0)
+    for block in cut(X, y, 300):
+        stream.partial_fit(*block, reservoir_rows=1000)
+    assert stream.score(*test) > whole - 0.02
+    assert stream._reservoir.seen == 3000 and len(stream._reservoir.y) == 1000
+    twin = pickle.loads(pickle.dumps(stream))
+    assert np.array_equal(twin.partial_fit(X[:50], y[:50]).coefficients_, stream.partial_fit(X[:50], y[:50]).coefficients_)
+
+
+def test_a_reservoir_is_a_fair_sample_and_prefers_recent_rows_where_asked():
+    X = np.arange(4000.0)[:, None]
+    y = (np.arange(4000) % 2).astype(int)
+    means = {}
+    for recency in (None, 200.0):
+        model = SparseSVC(3, random_state=0)
+        for block in cut(X, y, 500):
+            model.partial_fit(*block, reservoir_rows=400, recency=recency, steps=0)
+        means[recency] = model._reservoir.X.mean()
+    # The mean of 400 of 4000 numbers has a standard deviation of about 55.
+    assert abs(means[None] - 2000) < 250 and means[200.0] > 3300
+
+
+def test_classes_may_come_later_and_unknown_ones_are_rejected():
+    X, y = moons(100)
+    model = SparseSVC(4, random_state=0)
+    model.partial_fit(X[y == 0], y[y == 0], classes=[0, 1, 2])
+    assert not hasattr(model, "machine_")
+    model.partial_fit(X, y)
+    assert set(model.predict(X)) <= {0, 1, 2}
+    with pytest.raises(ValueError, match="none of the classes of the first call"):
+        model.partial_fit(X, y + 5)
+    with pytest.raises(ValueError, match="n_vectors is None"):
+        SparseSVC(None).partial_fit(X, y)
+    # A fit begins anew.
+    assert not hasattr(model.fit(X, y), "_reservoir")
+
+
+def test_ridge_as_rows_come_is_ridge_of_all_rows_on_the_vectors_of_the_first():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(600, 2))
+    y = np.sin(X[:, 0]) + 0.1 * draw.normal(size=600)
+    weights = draw.uniform(0.5, 2, 600)
+    parts = SparseKernelRidge(15, alpha=0.1, gamma=0.5, random_state=0)
+    for i in range(0, 600, 200):
+        parts.partial_fit(X[i : i + 200], y[i : i + 200], weights[i : i + 200])
+    K = np.exp(-0.5 * ((X[:, None] - parts.vectors_[None]) ** 2).sum(-1))
+    Kz = np.exp(-0.5 * ((parts.vectors_[:, None] - parts.vectors_[None]) ** 2).sum(-1))
+    want = K @ np.linalg.solve(K.T @ (weights[:, None] * K) + 0.1 * (Kz + 1e-10 * np.eye(15)), K.T @ (weights * y))
+    assert np.abs(parts.predict(X) - want).max() < 1e-6
+    with pytest.raises(ValueError, match="targets"):
+        parts.partial_fit(X, np.c_[y, y])

@@ -1,0 +1,109 @@
+"""Training on a Dask cluster of two processes."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_moons
+
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+from kernelet import SparseSVC  # noqa: E402
+from kernelet.dask import DaskSparseKernelRidge, DaskSparseLogistic, DaskSparseSVC  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def client():
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50) as cluster:
+        with distributed.Client(cluster) as client:
+            yield client
+
+
+def moons(n=800):
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    return X, y
+
+
+def settings(iterations=15):
+    return {"C": 10, "gamma": 2.0, "random_state": 0, "options": {"iterations": iterations}}
+
+
+def collections(X, y, size=200):
+    return da.from_array(X, chunks=(size, -1)), da.from_array(y, chunks=size)
+
+
+def same(one, other):
+    return np.array_equal(one.vectors_, other.vectors_) and np.array_equal(one.coefficients_, other.coefficients_)
+
+
+def test_a_cluster_gives_the_bits_of_one_process(client):
+    X, y = moons()
+    model = DaskSparseSVC(6, client=client, **settings()).fit(*collections(X, y))
+    local = SparseSVC(6, **settings()).fit_blocks([(X[i : i + 200], y[i : i + 200]) for i in range(0, 800, 200)])
+    assert same(model.to_local(), local) and model.train_error_ == local.train_error_
+
+
+def test_predictions_are_lazy(client):
+    X, y = moons()
+    A, b = collections(X, y)
+    model = DaskSparseLogistic(6, client=client, **settings()).fit(A, b)
+    for method in ("predict", "decision_function", "predict_proba"):
+        lazy = getattr(model, method)(A)
+        assert isinstance(lazy, da.Array)
+        want = getattr(model.to_local(), method)(X)
+        assert lazy.shape == want.shape and np.array_equal(lazy.compute(), want)
+    ridge = DaskSparseKernelRidge(6, client=client, alpha=0.1, gamma=2.0, random_state=0, options={"iterations": 5}).fit(A, b.astype(float))
+    assert np.array_equal(ridge.predict(A).compute(), ridge.to_local().predict(X))
+
+
+def test_data_frames_work(client):
+    frames = pytest.importorskip("dask.dataframe")
+    pandas = pytest.importorskip("pandas")
+    X, y = moons()
+    frame = frames.from_pandas(pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}), npartitions=3)
+    model = DaskSparseSVC(6, client=client, **settings()).fit(frame[["a", "b"]], frame["y"])
+    lazy = model.predict(frame[["a", "b"]])
+    assert (np.asarray(lazy.compute()) == y).mean() > 0.9
+    assert list(model.feature_names_in_) == ["a", "b"]
+
+
+def kill_in_pass(client, model, when, how_many):
+    """Kills workers once so many passes have begun."""
+    from kernelet import dask as module
+
+    pids, counts = list(client.run(os.getpid).values()), []
+    once = module._Passes._once
+
+    def counted(self, ask):
+        counts.append(1)
+        if len(counts) == when:
+            threading.Thread(target=lambda: [os.kill(pid, signal.SIGKILL) for pid in pids[:how_many]]).start()
+            time.sleep(0.05)
+        return once(self, ask)
+
+    return once, counted
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="workers are killed by a signal")
+@pytest.mark.parametrize("how_many", [1, 2])
+def test_workers_that_are_killed_change_no_bit(client, monkeypatch, how_many):
+    X, y = moons()
+    model = DaskSparseSVC(6, client=client, **settings())
+    want = SparseSVC(6, **settings()).fit_blocks([(X[i : i + 200], y[i : i + 200]) for i in range(0, 800, 200)])
+    _, counted = kill_in_pass(client, model, 6, how_many)
+    monkeypatch.setattr("kernelet.dask._Passes._once", counted)
+    assert same(model.fit(*collections(X, y)).to_local(), want)
+
+
+def test_errors_of_rows_are_raised_here(client):
+    X, y = moons(100)
+    bad = X.copy()
+    bad[3, 0] = np.inf
+    with pytest.raises(ValueError, match="row 4, column 1"):
+        DaskSparseSVC(4, client=client).fit(*collections(bad, y, 50))
+    with pytest.raises(ValueError, match="one class"):
+        DaskSparseSVC(4, client=client).fit(*collections(X, np.zeros(100), 50))
