@@ -8,6 +8,7 @@ use super::{Outcome, description::Description, picture::plain};
 /// The built-in experiments: name and description. A new one is a file in `experiments/` and a line here.
 const BUILT_IN: &[(&str, &str)] = &[
     ("basis-choice", include_str!("../experiments/basis-choice.toml")),
+    ("diethe2015-as-printed", include_str!("../experiments/diethe2015-as-printed.toml")),
     ("diethe2015-figures-1-4", include_str!("../experiments/diethe2015-figures-1-4.toml")),
     ("diethe2015-generated", include_str!("../experiments/diethe2015-generated.toml")),
     ("diethe2015-stages", include_str!("../experiments/diethe2015-stages.toml")),

@@ -100,7 +100,7 @@ impl Quantity {
 
     /// True where a difference from what was printed says something about the method: times of other machines do not.
     pub fn compares(self) -> bool {
-        matches!(self, Quantity::Error | Quantity::TrainError | Quantity::Vectors)
+        matches!(self, Quantity::Error | Quantity::TrainError | Quantity::Vectors | Quantity::Deviation | Quantity::Sparsity)
     }
 
     /// True where one split gives a part of rows, whose standard error is known.

@@ -51,7 +51,7 @@ impl Plan {
         match self {
             Plan::Full => [own(&[]).as_slice(), METRIC].concat(),
             Plan::Direct => {
-                let own = own(&["cache", "tolerance", "explained"]);
+                let own = own(&["cache", "tolerance", "explained", "direction"]);
                 let special: &[&str] = match learner {
                     LearnerName::Svc => &["loss", "parts"],
                     LearnerName::Fisher => &["coefficients"],

@@ -94,6 +94,13 @@ pub(super) const FIELDS: &[Field] = &[
     .in_group(ESTIMATOR),
     Field::name("penalty", "WHAT", Penalty::names, "What lambda penalises: weight, coefficients, or none (fisher) [default: weight].").in_group(ESTIMATOR),
     Field::name(
+        "direction",
+        "NAME",
+        Numerator::names,
+        "What the discriminant separates: class-means, or printed, the sums over the classes, which are not Fisher's for classes of different size (fisher) [default: class-means].",
+    )
+    .in_group(ESTIMATOR),
+    Field::name(
         "bias",
         "RULE",
         Threshold::names,

@@ -81,7 +81,7 @@ fn tried(field: &Field) -> Vec<Value> {
         "growth" => vec![json!("doubling")],
         "criterion" => vec![json!("random")],
         "deflation" => vec![json!("none")],
-        "numerator" => vec![json!("printed")],
+        "numerator" | "direction" => vec![json!("printed")],
         "components" => vec![json!(2)],
         "folds" => vec![json!(3)],
         "vectors" => vec![json!(5)],
