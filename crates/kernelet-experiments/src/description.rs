@@ -122,6 +122,9 @@ pub struct Method {
     /// True where the machine depends on the seed; others are made once on rows that do not.
     #[serde(default)]
     pub random: bool,
+    /// True where the paper quotes what it prints from elsewhere, over other splits.
+    #[serde(default)]
+    pub quoted: bool,
     /// What is drawn of its machine on the first split.
     pub draw: Option<Draw>,
     /// The line of a picture: the name without the size.
@@ -189,6 +192,9 @@ pub struct Set {
     /// What the paper printed.
     #[serde(default)]
     pub printed: Printed,
+    /// Seconds for all sizes of a line of methods together, where the paper printed them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub printed_seconds: BTreeMap<String, f64>,
     /// Test rows on the wrong side of each output, where the paper printed them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub printed_sides: BTreeMap<String, Vec<f64>>,
@@ -246,6 +252,10 @@ impl Description {
         let sides = self.sets.iter().flat_map(|set| set.printed_sides.keys());
         for name in printed.flat_map(BTreeMap::keys).chain(sides) {
             self.method(name).map_err(|reason| format!("{reason} for the printed values"))?;
+        }
+        let lines = self.sets.iter().flat_map(|set| set.printed_seconds.keys());
+        if let Some(line) = lines.into_iter().find(|line| !self.methods.iter().any(|method| method.line == **line)) {
+            return Err(format!("there is no line {line} for the printed seconds"));
         }
         for factor in &self.variance {
             if let Some(method) = self.methods.iter().find(|method| !method.values.contains_key(factor)) {

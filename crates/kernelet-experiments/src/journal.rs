@@ -151,7 +151,7 @@ fn belonging(experiment: &Experiment, context: &Context) -> Result<String> {
         rounding: BTreeMap::new(),
         figures: vec![],
         variance: vec![],
-        methods: methods.into_iter().map(|method| Method { random: false, ..method }).collect(),
+        methods: methods.into_iter().map(|method| Method { random: false, quoted: false, ..method }).collect(),
         sets: sets.into_iter().map(|set| Set { printed_splits: None, own_splits: 0, ..set }).collect(),
         ..description
     };

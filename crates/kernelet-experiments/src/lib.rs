@@ -53,7 +53,7 @@ pub use figures::{FigureOf, Kind};
 pub use quantity::Quantity;
 pub use settings::Asked;
 pub use sides::Sides;
-pub use summary::{Outcome, Row};
+pub use summary::{AllSizes, Outcome, Row};
 pub use tables::{Made, csv, markdown};
 pub use tally::{Deviation, Edge, Tally};
 pub use variance::{Effect, Pair, Variance};

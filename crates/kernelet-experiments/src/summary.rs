@@ -44,6 +44,9 @@ pub struct Outcome {
     pub tally: BTreeMap<Quantity, Tally>,
     /// Those that are not as printed, the largest deviations first.
     pub deviations: Vec<Deviation>,
+    /// Seconds for all sizes of a line, where the paper printed them: line, set, ours and printed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub all_sizes: Vec<AllSizes>,
     /// Rows on the wrong side of each output, where the paper printed them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Sides>,
@@ -84,6 +87,36 @@ pub struct Row {
     figures: BTreeMap<&'static str, Figure>,
 }
 
+/// The time of all sizes of a line of methods, the mean over splits.
+#[derive(Debug, Serialize)]
+pub struct AllSizes {
+    /// The set.
+    pub set: String,
+    /// The line.
+    pub line: String,
+    /// How many sizes.
+    pub sizes: usize,
+    /// Seconds of all of them.
+    pub seconds: f64,
+    /// What the paper printed.
+    pub printed: f64,
+}
+
+fn all_sizes(description: &Description, cells: &[Cell]) -> Vec<AllSizes> {
+    let mut all = vec![];
+    for set in &description.sets {
+        for (line, &printed) in &set.printed_seconds {
+            let methods: Vec<&str> =
+                description.methods.iter().filter(|method| method.line == *line).map(|method| method.name.as_str()).collect();
+            let these = cells.iter().filter(|cell| cell.set == set.name && methods.contains(&cell.method.as_str()));
+            let (sum, count) = these.fold((0.0, 0usize), |(sum, count), cell| (sum + cell.seconds, count + 1));
+            let seconds = sum * methods.len() as f64 / count.max(1) as f64;
+            all.push(AllSizes { set: set.name.clone(), line: line.clone(), sizes: methods.len(), seconds, printed });
+        }
+    }
+    all
+}
+
 impl Outcome {
     /// The table of these cells.
     pub fn new(experiment: &Experiment, (splits, seeds): (usize, usize), chosen: Vec<Chosen>, cells: Vec<Cell>) -> Self {
@@ -115,6 +148,7 @@ impl Outcome {
             quantities: description.reported(),
             rows,
             chosen: names.zip(chosen).filter(|(_, chosen)| !chosen.is_empty()).collect(),
+            all_sizes: all_sizes(description, &cells),
             sides: sides::table(description, &cells),
             variance,
             no_variance,
@@ -145,7 +179,7 @@ impl Description {
 
     /// Which splits the printed means of a set are over, and whether a method draws anything.
     fn beside(&self, set: &Set, method: &Method) -> Beside {
-        let splits = set.printed_splits.or(self.printed_splits);
+        let splits = set.printed_splits.or(self.printed_splits).filter(|_| !method.quoted);
         Beside { splits, own: set.own_splits, random: method.random, ..Beside::default() }
     }
 

@@ -7,7 +7,7 @@ use super::{
     figure::Figure,
     quantity::Quantity,
     sides::Sides,
-    summary::AVERAGE,
+    summary::{AVERAGE, AllSizes},
     tally::{Deviation, Tally, at_edge},
     variance::{Effect, Variance},
 };
@@ -38,6 +38,7 @@ pub fn markdown(outcome: &Outcome, made: &Made) -> String {
         text += &against_sets(outcome, quantity);
     }
     text += &each_output(outcome);
+    text += &times_of_all_sizes(outcome);
     text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.";
     text += if outcome.seeds > 1 { " The smallest and the largest mean of a seed are in square brackets.\n" } else { "\n" };
     text.extend(outcome.remarks().iter().map(|remark| format!("\n{}\n", escaped(remark))));
@@ -86,6 +87,18 @@ fn against_sets(outcome: &Outcome, quantity: Quantity) -> String {
             if theirs.is_empty() { ours } else { format!("{ours} ({theirs})") }
         };
         text += &line(&[method.to_string()].into_iter().chain(sets.iter().map(cell)).collect::<Vec<_>>());
+    }
+    text
+}
+
+/// Seconds for all sizes of a line.
+fn times_of_all_sizes(outcome: &Outcome) -> String {
+    if outcome.all_sizes.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n| seconds for all sizes | set | sizes | ours | printed |\n|---|---|--:|--:|--:|\n".to_string();
+    for AllSizes { set, line: name, sizes, seconds, printed } in &outcome.all_sizes {
+        text += &line(&[name.clone(), set.clone(), count(*sizes), format!("{seconds:.3}"), figure(*printed)]);
     }
     text
 }
