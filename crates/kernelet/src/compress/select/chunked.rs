@@ -3,7 +3,7 @@
 //! The vectors are cut into chunks. A chunk is compressed towards what the machine is without the vectors outside it,
 //! `w - sum_outside beta_i Phi(x_i)`, with its share of the budget, while those outside are held fixed; what it could not
 //! explain is thereby left to the chunks that follow. After the first pass each chunk has another turn against what the others have
-//! become, and keeps what it had where it finds nothing better with as many vectors. In the end all vectors found are fitted together, in the order in which they explain most.
+//! become. In the end all vectors found are fitted together, in the order in which they explain most.
 //!
 //! What a chunk leaves unexplained is what the whole machine does not explain while all other chunks are as they are. So a bound on the
 //! residual is one on that: in the first pass it grows from chunk to chunk to the whole that is allowed, in later passes it is the whole. A
@@ -86,10 +86,9 @@ impl Chunked {
             }
             let chunk = turn % chosen.len();
             let inside = chunk * self.size..((chunk + 1) * self.size).min(n);
-            let first_pass = turn < chosen.len();
-            let had = (!first_pass).then(|| Had::of(task, &lacking, &inside, &chosen[chunk])).transpose()?;
             inside.clone().for_each(|i| lacking.row_mut(i).copy_from_slice(alpha.row(i)));
             let machine = lacking_machine(task, &lacking);
+            let first_pass = turn < chosen.len();
             let part_allowed = if first_pass { allowed * inside.end as f64 / n as f64 } else { allowed };
             let share = share(budget.max_vectors, inside.start, inside.end, n);
             chosen[chunk].clear();
@@ -104,40 +103,10 @@ impl Chunked {
                     chosen[chunk].push(i);
                 }
             }
-            if let Some(had) = had
-                && had.is_better(task, &lacking, chosen[chunk].len())?
-            {
-                inside.clone().zip(had.lacking.iter()).for_each(|(i, left)| lacking.row_mut(i).copy_from_slice(left));
-                chosen[chunk] = had.chosen;
-            }
             watch.report("chunks", turn as u64 + 1, Some(turns as u64), None);
         }
         Ok((chosen.into_iter().flatten().collect(), watch.ended(Status::Converged)))
     }
-}
-
-/// What a chunk had before its turn.
-struct Had {
-    lacking: Matrix,
-    chosen: Vec<usize>,
-    residual: f64,
-}
-
-impl Had {
-    fn of(task: &Task, lacking: &Matrix, inside: &std::ops::Range<usize>, chosen: &[usize]) -> Result<Had> {
-        let own = lacking.select(&inside.clone().collect::<Vec<_>>());
-        Ok(Had { lacking: own, chosen: chosen.to_vec(), residual: squared(task, lacking)? })
-    }
-
-    /// True where it leaves less than what is lacking now, with no more vectors.
-    fn is_better(&self, task: &Task, lacking: &Matrix, n_vectors: usize) -> Result<bool> {
-        Ok(self.chosen.len() <= n_vectors && self.residual < squared(task, lacking)?)
-    }
-}
-
-/// The squared length of what is lacking, over all outputs.
-fn squared(task: &Task, lacking: &Matrix) -> Result<f64> {
-    Ok(squared_norm(&lacking_machine(task, lacking).expansion)?.iter().sum())
 }
 
 /// The machine of what is lacking.
@@ -245,7 +214,9 @@ mod tests {
             (30..60).step_by(2).for_each(|i| values.row_mut(i)[0] = 0.0);
         }
         let make: [fn() -> Box<dyn Sparsifier>; 2] = [|| Box::new(L1 { weights: Weights::Inverse }), || Box::new(L0::default())];
-        for (make, bound) in make.into_iter().zip([0.045, 0.05]) {
+        // Measured: 0.042 and 0.051. What is best for a chunk need not be best for all together: a chunk that keeps what it had unless another turn finds better
+        // with as many vectors ends at 0.072.
+        for (make, bound) in make.into_iter().zip([0.045, 0.055]) {
             let chunked = Chunked { method: make(), size: 20, passes: 3 };
             let path = chunked.sparsify(&Task::of(&machine), &Budget::vectors(20), &Watch::none()).unwrap();
             assert!(path.chosen.iter().all(|&i| i < 30 || i % 2 == 1) && path.chosen.iter().any(|&i| i > 40), "{:?}", path.chosen);

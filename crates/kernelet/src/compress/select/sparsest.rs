@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn the_fewest_rows_are_found_or_none_where_there_are_no_fewer_than_the_rank() {
-        let rows = Matrix::from_fn(12, 4, |i, j| ((i * 4 + j) as f64 * 1.37).sin());
+        let rows = Matrix::from_fn(12, 4, |i, j| ((i * i * 7 + 3 * j * j + 5 * i * j + 1) as f64 * 1.37).sin());
         let combined = |places: &[usize]| Matrix::from_fn(1, 4, |_, j| places.iter().map(|&i| (i + 1) as f64 * rows.at(i, j)).sum());
         for places in [vec![3], vec![2, 9], vec![1, 5, 11]] {
             assert_eq!(sparsest(&rows, &combined(&places), 4), Some(places));
