@@ -62,8 +62,8 @@ FITTED = """vectors_ : ndarray or csr_array of shape (m, n_features)
 BUDGET = """n_vectors : int or None, default=100
         The number of expansion vectors in the whole model; at most the rows there are. None trains the full machine.
     method : str, default='auto'
-        How few vectors are found: {direct}, or ``'greedy-basis'``, ``'rpcholesky'``, ``'kmeans'``, ``'random'`` for training on a basis
-        chosen before. ``'auto'`` is the direct method of the estimator where it has one, else ``'greedy-basis'``."""
+        How few vectors are found: {direct}, or ``'greedy-basis'``, ``'online-basis'``, ``'rpcholesky'``, ``'matching-pursuit'``, ``'kmeans'``, ``'random'`` for training on a
+        basis chosen before. ``'auto'`` is the direct method of the estimator where it has one, else ``'greedy-basis'``."""
 
 
 def described(direct: str = "the learner's own by its name"):

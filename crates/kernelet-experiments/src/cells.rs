@@ -45,6 +45,9 @@ pub struct Cell {
     pub method: String,
     /// The split, from 1.
     pub split: usize,
+    /// The seed.
+    #[serde(default)]
+    pub seed: u64,
     /// Rows to train on.
     pub train_rows: usize,
     /// Rows to test on.
@@ -88,6 +91,8 @@ struct Split<'a> {
     split: usize,
     /// Seed of what learners draw, such as a basis.
     seed: u64,
+    /// How many seeds came before it.
+    turn: u64,
 }
 
 /// Runs an experiment. A run that is cancelled is an error; with a directory for results its cells are kept, and the next run goes on from there.
@@ -106,15 +111,21 @@ pub fn run(experiment: &Experiment, context: &Context) -> Result<Outcome> {
         }
         counts.push(splits);
     }
-    let cells = counts.iter().sum::<usize>() * description.methods.len();
+    let seeds = context.seeds.unwrap_or(description.seeds);
+    let runs = |material: &Material| description.methods.iter().filter(|method| material.is_random() || method.random).count();
+    let more = |(material, splits): (&Material, &usize)| splits * (description.methods.len() + (seeds - 1) * runs(material));
+    let cells: usize = materials.iter().zip(&counts).map(more).sum();
     (context.detail)(&format!("{}: {}", experiment.name, counted(cells, "cell")));
     let chosen = choose(experiment, &materials, own, &journal, context)?;
     let mut todo = vec![];
     for (((set, material), chosen), splits) in description.sets.iter().zip(&materials).zip(&chosen).zip(counts) {
-        todo.extend((0..splits).map(|split| Split { experiment, set, material, chosen, split, seed: own }));
+        for turn in 0..seeds as u64 {
+            let seed = own.wrapping_add(turn);
+            todo.extend((0..splits).map(|split| Split { experiment, set, material, chosen, split, seed, turn }));
+        }
     }
     let cells = run_all(&todo, &journal, context)?;
-    Ok(Outcome::new(experiment, wanted, chosen, cells))
+    Ok(Outcome::new(experiment, (wanted, seeds), chosen, cells))
 }
 
 /// The values of each set that the description lets be chosen.
@@ -136,7 +147,7 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
                 }
             };
             for (method, values) in found {
-                (context.detail)(&format!("{}: {} on {} has {}", experiment.name, method, set.name, listed(&values)));
+                (context.detail)(&format!("{}: {} on {} has {}", experiment.name, method, set.name, listed(&values, |_, _| false)));
                 chosen.entry(method).or_default().extend(values);
             }
         }
@@ -150,14 +161,16 @@ fn choose(experiment: &Experiment, materials: &[Material], seed: u64, journal: &
 
 fn run_all(todo: &[Split], journal: &Journal, context: &Context) -> Result<Vec<Cell>> {
     let methods = todo.first().map_or(&[][..], |split| &split.experiment.description.methods);
-    let (watch, done, total) = (&context.watch, AtomicU64::new(0), todo.len() * methods.len());
+    let total = todo.iter().map(|split| methods.iter().filter(|method| split.concerns(method)).count()).sum::<usize>();
+    let (watch, done) = (&context.watch, AtomicU64::new(0));
     let work = |split: &Split| {
-        let (train, test) = split.material.split(split.split);
+        let (train, test) = split.material.split(split.split, split.turn.wrapping_mul(SEEDS_APART));
         let mut machines = Machines::new(split.set, &train, split.seed);
         let mut cells = vec![];
-        for method in methods {
+        for method in methods.iter().filter(|method| split.concerns(method)) {
             context.check_cancelled()?;
-            let kept = journal.cell(&split.set.name, &method.name, split.split + 1).filter(|_| split.drawn(method, context.output));
+            let kept =
+                journal.cell(&split.set.name, &method.name, split.split + 1, split.seed).filter(|_| split.drawn(method, context.output));
             let cell = match kept {
                 Some(cell) => cell,
                 None => {
@@ -176,15 +189,20 @@ fn run_all(todo: &[Split], journal: &Journal, context: &Context) -> Result<Vec<C
     };
     let cells: Vec<Vec<Cell>> = todo.par_iter().with_max_len(1).map(work).collect::<Result<_>>()?;
     let mut cells = cells.concat();
-    // In the order of the table: set, method, split.
+    // In the order of the table: set, method, seed, split.
     let places: BTreeMap<&str, usize> = methods.iter().enumerate().map(|(place, method)| (method.name.as_str(), place)).collect();
     let sets: Vec<&str> = todo.iter().map(|split| split.set.name.as_str()).collect();
     let set = |cell: &Cell| sets.iter().position(|name| *name == cell.set);
-    cells.sort_by_key(|cell| (set(cell), places.get(cell.method.as_str()).copied(), cell.split));
+    cells.sort_by_key(|cell| (set(cell), places.get(cell.method.as_str()).copied(), cell.seed, cell.split));
     Ok(cells)
 }
 
 impl Split<'_> {
+    /// True where a method is to be run: with later seeds only what depends on them.
+    fn concerns(&self, method: &Method) -> bool {
+        self.turn == 0 || method.random || self.material.is_random()
+    }
+
     fn run(
         &self,
         method: &Method,
@@ -211,7 +229,7 @@ impl Split<'_> {
             cell.wrong_sides = Some(wrong_sides(&machine, test).map_err(|error| error.to_string())?);
         }
         cell.vectors = machine.n_vectors();
-        if let (Some(_), Some(output), 0) = (&method.draw, output, self.split) {
+        if let (Some(_), Some(output), (0, 0)) = (&method.draw, output, (self.split, self.turn)) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
             Drawn { experiment, set, method, machine: &machine, train, chosen }.write(machines, output, watch)?;
         }
@@ -246,7 +264,7 @@ impl Split<'_> {
 
     /// True where nothing is to be drawn of a method, or it was drawn before.
     fn drawn(&self, method: &Method, output: Option<&Path>) -> bool {
-        let picture = self.experiment.picture(self.set, method).filter(|_| self.split == 0);
+        let picture = self.experiment.picture(self.set, method).filter(|_| self.split == 0 && self.turn == 0);
         output.zip(picture).is_none_or(|(directory, name)| directory.join(name).is_file())
     }
 
@@ -255,6 +273,7 @@ impl Split<'_> {
             set: self.set.name.clone(),
             method: method.name.clone(),
             split: self.split + 1,
+            seed: self.seed,
             train_rows: train.len(),
             test_rows: test.len(),
             error: 0.0,

@@ -96,6 +96,16 @@ impl Choose {
         self.methods.iter().chain(&self.also).any(|name| name == method || name == "*")
     }
 
+    /// The names of chosen values that are the first or the last of at least three to choose from.
+    pub fn edges<'a>(&'a self, method: &str, values: &'a Values) -> impl Iterator<Item = (&'a str, f64)> {
+        let concerned = self.concerns(method);
+        self.values.iter().filter(move |(_, grid)| concerned && grid.len() > 2).filter_map(|(name, grid)| {
+            let value = values.get(name).and_then(Value::number)?;
+            let inside = grid.iter().any(|other| *other < value) && grid.iter().any(|other| *other > value);
+            (!inside).then_some((name.as_str(), value))
+        })
+    }
+
     /// All combinations of the values, the first name slowest.
     fn candidates(&self) -> Vec<Values> {
         let mut all = vec![Values::new()];
@@ -134,7 +144,7 @@ impl Choose {
             values.extend(before.clone());
             match watch.cancelled() {
                 true => Ok(f64::INFINITY),
-                false => self.loss(place, method, &values, &place.material.split(split), &watch.silent()),
+                false => self.loss(place, method, &values, &place.material.split(split, 0), &watch.silent()),
             }
         };
         let losses: Vec<f64> = pairs.par_iter().with_max_len(1).map(loss).collect::<Result<_, String>>()?;
@@ -184,8 +194,8 @@ fn least(values: impl Iterator<Item = f64>) -> usize {
     values.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |(place, _)| place)
 }
 
-/// Values as a list of `NAME value`, for people.
-pub fn listed(values: &Values) -> String {
-    let one = |(name, value): (&String, &Value)| format!("{name} {}", value.text());
+/// Values as a list of `NAME value`, for people; those at the edge of what there was to choose from say so.
+pub fn listed(values: &Values, at_edge: impl Fn(&str, &Value) -> bool) -> String {
+    let one = |(name, value): (&String, &Value)| format!("{name} {}{}", value.text(), if at_edge(name, value) { " (edge)" } else { "" });
     values.iter().map(one).collect::<Vec<_>>().join(", ")
 }

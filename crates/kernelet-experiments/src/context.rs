@@ -11,8 +11,10 @@ pub struct Context<'a> {
     pub output: Option<&'a Path>,
     /// Splits of each set; those of the description where this is not given.
     pub splits: Option<usize>,
-    /// Seed of everything random.
+    /// Seed of everything random, the first of
     pub seed: u64,
+    /// so many; those of the description where this is not given.
+    pub seeds: Option<usize>,
     /// Receives progress, and cancels the run.
     pub watch: Watch<'a>,
     /// Receives what people should know.
@@ -46,7 +48,7 @@ mod tests {
         let context = |cancelled: bool| {
             let watch = Watch::none().with_cancel(Arc::new(AtomicBool::new(cancelled)));
             let watch = watch.with_reporter(|progress| stages.lock().unwrap().push((progress.stage.to_string(), progress.total)));
-            Context { data_dir: Path::new("."), output: None, splits: None, seed: 0, watch, note: &|_| {}, detail: &detail }
+            Context { data_dir: Path::new("."), output: None, splits: None, seed: 0, seeds: None, watch, note: &|_| {}, detail: &detail }
         };
         let outcome = run(&experiment, &context(false)).unwrap();
         assert_eq!((outcome.cells.len(), outcome.rows[0].splits), (2, 2));

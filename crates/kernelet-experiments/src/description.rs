@@ -19,8 +19,15 @@ use kernelet::model::images;
 /// The most splits of one set.
 pub const MOST_SPLITS: usize = 10_000;
 
+/// The most seeds.
+pub const MOST_SEEDS: usize = 1000;
+
 /// The most values that a method runs through.
 const MOST_RUNS: usize = 1000;
+
+fn one() -> usize {
+    1
+}
 
 /// One experiment as its file has it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -37,6 +44,14 @@ pub struct Description {
     /// Seed of rows that are drawn.
     #[serde(default)]
     pub seed: u64,
+    /// How many seeds, one after the other, where the user does not say.
+    #[serde(default = "one")]
+    pub seeds: usize,
+    /// How many splits the printed means are over, where the paper says; sets may differ.
+    pub printed_splits: Option<usize>,
+    /// By how much printed values may be off by their rounding, where that is not half of the first decimal.
+    #[serde(default)]
+    pub rounding: BTreeMap<Quantity, f64>,
     /// Quantities that are reported in addition to error and vectors.
     #[serde(default)]
     pub columns: Vec<Quantity>,
@@ -104,6 +119,12 @@ pub struct Method {
     /// Values of this method.
     #[serde(default)]
     pub values: Values,
+    /// True where the machine depends on the seed; others are made once on rows that do not.
+    #[serde(default)]
+    pub random: bool,
+    /// True where the paper quotes what it prints from elsewhere, over other splits.
+    #[serde(default)]
+    pub quoted: bool,
     /// What is drawn of its machine on the first split.
     pub draw: Option<Draw>,
     /// The line of a picture: the name without the size.
@@ -160,12 +181,20 @@ pub struct Set {
     /// What is learned.
     #[serde(default)]
     pub target: Learned,
+    /// How many splits the printed means are over.
+    pub printed_splits: Option<usize>,
+    /// How many of the first splits are the paper's own.
+    #[serde(default)]
+    pub own_splits: usize,
     /// What fills the places in the settings; `width` is 1 / gamma.
     #[serde(default)]
     pub values: Values,
     /// What the paper printed.
     #[serde(default)]
     pub printed: Printed,
+    /// Seconds for all sizes of a line of methods together, where the paper printed them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub printed_seconds: BTreeMap<String, f64>,
     /// Test rows on the wrong side of each output, where the paper printed them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub printed_sides: BTreeMap<String, Vec<f64>>,
@@ -206,6 +235,12 @@ impl Description {
         if !(1..=MOST_SPLITS).contains(&self.splits) {
             return Err(format!("splits is {}, but must be between 1 and {MOST_SPLITS}", self.splits));
         }
+        if !(1..=MOST_SEEDS).contains(&self.seeds) {
+            return Err(format!("seeds is {}, but must be between 1 and {MOST_SEEDS}", self.seeds));
+        }
+        if self.printed_splits == Some(0) || self.sets.iter().any(|set| set.printed_splits == Some(0)) {
+            return Err("printed_splits is 0, but a printed mean is one over at least 1 split".into());
+        }
         require_names("set", self.sets.iter().map(|set| &set.name))?;
         if self.sets.iter().any(|set| set.name == AVERAGE) {
             return Err(format!("{AVERAGE} is the name of the means over all sets; call the set otherwise"));
@@ -217,6 +252,10 @@ impl Description {
         let sides = self.sets.iter().flat_map(|set| set.printed_sides.keys());
         for name in printed.flat_map(BTreeMap::keys).chain(sides) {
             self.method(name).map_err(|reason| format!("{reason} for the printed values"))?;
+        }
+        let lines = self.sets.iter().flat_map(|set| set.printed_seconds.keys());
+        if let Some(line) = lines.into_iter().find(|line| !self.methods.iter().any(|method| method.line == **line)) {
+            return Err(format!("there is no line {line} for the printed seconds"));
         }
         for factor in &self.variance {
             if let Some(method) = self.methods.iter().find(|method| !method.values.contains_key(factor)) {

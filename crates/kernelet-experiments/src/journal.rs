@@ -11,7 +11,11 @@ use std::{
 use kernelet::{Error, Result, model::write_atomically, text::counted};
 use serde::{Deserialize, Serialize};
 
-use super::{Cell, Context, Experiment, choose::Chosen, description::Description};
+use super::{
+    Cell, Context, Experiment,
+    choose::Chosen,
+    description::{Description, Method, Set},
+};
 
 /// One line.
 #[derive(Serialize, Deserialize)]
@@ -28,7 +32,7 @@ enum Line {
 /// What was done before, and where more is written; nowhere without a directory for results.
 #[derive(Default)]
 pub struct Journal {
-    cells: BTreeMap<(String, String, usize), Cell>,
+    cells: BTreeMap<(String, String, usize, u64), Cell>,
     choices: BTreeMap<(String, usize), Chosen>,
     file: Option<(PathBuf, Mutex<File>)>,
 }
@@ -77,13 +81,13 @@ impl Journal {
         match line {
             Line::Experiment(_) => {}
             Line::Choice { set, place, chosen } => drop(self.choices.insert((set, place), chosen)),
-            Line::Cell(cell) => drop(self.cells.insert((cell.set.clone(), cell.method.clone(), cell.split), cell)),
+            Line::Cell(cell) => drop(self.cells.insert((cell.set.clone(), cell.method.clone(), cell.split, cell.seed), cell)),
         }
     }
 
     /// A cell of an earlier run.
-    pub fn cell(&self, set: &str, method: &str, split: usize) -> Option<Cell> {
-        self.cells.get(&(set.into(), method.into(), split)).cloned()
+    pub fn cell(&self, set: &str, method: &str, split: usize, seed: u64) -> Option<Cell> {
+        self.cells.get(&(set.into(), method.into(), split, seed)).cloned()
     }
 
     /// A choice of an earlier run.
@@ -132,17 +136,24 @@ fn read(path: &Path) -> Result<Vec<Line>> {
     }
 }
 
-/// What makes cells the same: the description, the version, the seed and the bytes of the data, but neither words, nor pictures, nor the number of
-/// splits.
+/// What makes cells the same: the description, the version, the seed and the bytes of the data, but neither words, nor pictures, nor the numbers of
+/// splits and seeds, nor how they are compared.
 fn belonging(experiment: &Experiment, context: &Context) -> Result<String> {
+    let description = experiment.description.clone();
+    let (methods, sets) = (description.methods.clone(), description.sets.clone());
     let description = Description {
         title: String::new(),
         paper: String::new(),
         note: None,
         splits: 1,
+        seeds: 1,
+        printed_splits: None,
+        rounding: BTreeMap::new(),
         figures: vec![],
         variance: vec![],
-        ..experiment.description.clone()
+        methods: methods.into_iter().map(|method| Method { random: false, quoted: false, ..method }).collect(),
+        sets: sets.into_iter().map(|set| Set { printed_splits: None, own_splits: 0, ..set }).collect(),
+        ..description
     };
     let json = serde_json::to_string(&description).map_err(|error| Error::data(format!("no JSON could be made: {error}")))?;
     let sums: Vec<String> = experiment.files(context.data_dir).iter().filter_map(kernelet::data::checksum::of_file).collect();
@@ -161,6 +172,7 @@ mod tests {
             set: "a".into(),
             method: "m".into(),
             split: 1,
+            seed: 0,
             train_rows: 1,
             test_rows: 1,
             error: 0.25,
@@ -184,7 +196,7 @@ mod tests {
         let mut journal = Journal::default();
         assert_eq!(lines.len(), 2);
         lines.into_iter().for_each(|line| journal.take(line));
-        assert_eq!(journal.cell("a", "m", 1).map(|cell| (cell.vectors, cell.error)), Some((3, 0.25)));
-        assert!(journal.cell("a", "m", 2).is_none());
+        assert_eq!(journal.cell("a", "m", 1, 0).map(|cell| (cell.vectors, cell.error)), Some((3, 0.25)));
+        assert!(journal.cell("a", "m", 2, 0).is_none() && journal.cell("a", "m", 1, 1).is_none());
     }
 }

@@ -17,7 +17,9 @@
 //! | `cells` | What came of one set, method and split? |
 //! | `journal` | What was done before an interruption? |
 //! | `quantity` | What is measured? |
-//! | `summary` | How does that compare with the paper? |
+//! | `figure` | How does a mean compare with a printed one? |
+//! | `summary` | What are the rows of the table? |
+//! | `tally` | How many numbers are as printed, and which are not? |
 //! | `variance` | Which differences are more than chance? |
 //! | `tables` | How does it look on the screen, in Markdown and in CSV? |
 //! | `figures`, `picture`, `drawing` | How does it look in pictures: curves and boxes, machines, SVG? |
@@ -27,6 +29,7 @@ mod choose;
 mod context;
 pub mod description;
 mod drawing;
+mod figure;
 mod figures;
 mod journal;
 mod machines;
@@ -38,16 +41,19 @@ mod settings;
 mod sides;
 mod summary;
 mod tables;
+mod tally;
 mod variance;
 
 pub use catalog::{Experiment, built_in, named, names};
 pub use cells::{Cell, run};
 pub use choose::{By, Choose, Chosen};
 pub use context::Context;
+pub use figure::{Beside, Figure, Sample};
 pub use figures::{FigureOf, Kind};
 pub use quantity::Quantity;
 pub use settings::Asked;
 pub use sides::Sides;
-pub use summary::{Figure, Outcome, Row, Tally};
+pub use summary::{AllSizes, Outcome, Row};
 pub use tables::{Made, csv, markdown};
+pub use tally::{Deviation, Edge, Tally};
 pub use variance::{Effect, Pair, Variance};

@@ -87,6 +87,11 @@ impl Set {
         }
     }
 
+    /// True where the rows of a split depend on the seed, as far as the description says.
+    pub fn is_random(&self) -> bool {
+        self.generator.is_some() || self.train.is_some()
+    }
+
     /// Reads the set, or prepares to draw it. `seed` is that of the first split; the others have the next ones.
     pub fn material(&self, directory: &Path, seed: u64) -> Result<Material> {
         if let Some(generator) = self.generator().map_err(Error::data)? {
@@ -168,8 +173,14 @@ impl Material {
         }
     }
 
-    /// The training and test rows of a split, counted from 0.
-    pub fn split(&self, split: usize) -> (Dataset, Dataset) {
+    /// True where the rows of a split depend on the seed.
+    pub fn is_random(&self) -> bool {
+        matches!(self.rows, Rows::Drawn { .. } | Rows::Shuffled { .. })
+    }
+
+    /// The training and test rows of a split, counted from 0; `apart` is added to the seed of rows that are drawn.
+    pub fn split(&self, split: usize, apart: u64) -> (Dataset, Dataset) {
+        let own = |seed: &u64| seed.wrapping_add(apart).wrapping_add(split as u64);
         let (train, test) = match &self.rows {
             Rows::Fixed { train, test } => (train.clone(), test.clone()),
             Rows::Listed { pool, splits } => {
@@ -177,11 +188,11 @@ impl Material {
                 (pool.select(train), pool.select(test))
             }
             Rows::Shuffled { pool, train, test, seed } => {
-                let order = shuffled(pool.len(), seed.wrapping_add(split as u64));
+                let order = shuffled(pool.len(), own(seed));
                 (pool.select(&order[..*train]), pool.select(&order[*train..train + test]))
             }
             Rows::Drawn { generator, train, test, seed } => {
-                let rows = generator.make(train + test, seed.wrapping_add(split as u64));
+                let rows = generator.make(train + test, own(seed));
                 let order: Vec<usize> = (0..train + test).collect();
                 (rows.select(&order[..*train]), rows.select(&order[*train..]))
             }

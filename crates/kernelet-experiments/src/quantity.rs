@@ -17,6 +17,8 @@ pub enum Quantity {
     Deviation,
     /// Vectors in percent of the training rows.
     Sparsity,
+    /// Vectors in percent of all rows, those to test on too.
+    PoolSparsity,
     /// Rows to train on.
     Rows,
     /// Seconds to learn, or to compress.
@@ -41,7 +43,8 @@ impl Quantity {
             Quantity::TrainError if percent => "train error %",
             Quantity::TrainError => "train mse",
             Quantity::Deviation => "deviation of the error",
-            Quantity::Sparsity => "vectors in % of rows",
+            Quantity::Sparsity => "vectors in % of training rows",
+            Quantity::PoolSparsity => "vectors in % of all rows",
             Quantity::Rows => "training rows",
             Quantity::Seconds => "seconds",
             Quantity::Iterations => "iterations",
@@ -61,6 +64,7 @@ impl Quantity {
             Quantity::TrainError => "train_mse",
             Quantity::Deviation => "deviation",
             Quantity::Sparsity => "sparsity",
+            Quantity::PoolSparsity => "pool_sparsity",
             Quantity::Rows => "rows",
             Quantity::Seconds => "seconds",
             Quantity::Iterations => "iterations",
@@ -78,6 +82,7 @@ impl Quantity {
             Quantity::Vectors => cell.vectors as f64,
             Quantity::TrainError => cell.train_error.map_or(f64::NAN, |error| factor * error),
             Quantity::Sparsity => 100.0 * cell.vectors as f64 / cell.train_rows as f64,
+            Quantity::PoolSparsity => 100.0 * cell.vectors as f64 / (cell.train_rows + cell.test_rows) as f64,
             Quantity::Rows => cell.train_rows as f64,
             Quantity::Seconds => cell.seconds,
             Quantity::Iterations => cell.iterations as f64,
@@ -92,7 +97,7 @@ impl Quantity {
         match self {
             Quantity::Error | Quantity::TrainError | Quantity::Deviation if percent => 2,
             Quantity::Error | Quantity::TrainError | Quantity::Deviation | Quantity::Residual | Quantity::Seconds => 4,
-            Quantity::Vectors | Quantity::Sparsity | Quantity::Iterations => 1,
+            Quantity::Vectors | Quantity::Sparsity | Quantity::PoolSparsity | Quantity::Iterations => 1,
             Quantity::Rows | Quantity::Evaluations => 0,
             Quantity::Objective => 2,
         }
@@ -100,7 +105,10 @@ impl Quantity {
 
     /// True where a difference from what was printed says something about the method: times of other machines do not.
     pub fn compares(self) -> bool {
-        matches!(self, Quantity::Error | Quantity::TrainError | Quantity::Vectors)
+        !matches!(
+            self,
+            Quantity::Rows | Quantity::Seconds | Quantity::Iterations | Quantity::Evaluations | Quantity::Residual | Quantity::Objective
+        )
     }
 
     /// True where one split gives a part of rows, whose standard error is known.

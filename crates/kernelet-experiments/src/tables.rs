@@ -4,9 +4,11 @@ use kernelet::text::{count, counted, exact, figure, seconds};
 use super::{
     Cell, Outcome, Row,
     choose::listed,
+    figure::Figure,
     quantity::Quantity,
     sides::Sides,
-    summary::{AVERAGE, Figure, Tally},
+    summary::{AVERAGE, AllSizes},
+    tally::{Deviation, Tally, at_edge},
     variance::{Effect, Variance},
 };
 
@@ -27,7 +29,7 @@ pub struct Made {
     pub pictures: Vec<String>,
 }
 
-const MARK: &str = "* differs from the printed value by more than 2 sqrt(2) standard errors and its rounding.";
+const MARK: &str = "* differs from the printed value by more than its rounding and twice the standard deviation of the difference.";
 
 /// The page that goes with the results.
 pub fn markdown(outcome: &Outcome, made: &Made) -> String {
@@ -36,8 +38,11 @@ pub fn markdown(outcome: &Outcome, made: &Made) -> String {
         text += &against_sets(outcome, quantity);
     }
     text += &each_output(outcome);
-    text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.\n";
+    text += &times_of_all_sizes(outcome);
+    text += "\nMeans +- standard errors over splits, what the paper printed in brackets; a single split has the standard error of a part of its rows.";
+    text += if outcome.seeds > 1 { " The smallest and the largest mean of a seed are in square brackets.\n" } else { "\n" };
     text.extend(outcome.remarks().iter().map(|remark| format!("\n{}\n", escaped(remark))));
+    text += &deviations(outcome);
     text += &chosen(outcome);
     text += &outcome.variance.as_ref().map(analysis).unwrap_or_default();
     text.extend(made.pictures.iter().map(|name| format!("\n![{name}](<{name}>)\n")));
@@ -86,6 +91,18 @@ fn against_sets(outcome: &Outcome, quantity: Quantity) -> String {
     text
 }
 
+/// Seconds for all sizes of a line.
+fn times_of_all_sizes(outcome: &Outcome) -> String {
+    if outcome.all_sizes.is_empty() {
+        return String::new();
+    }
+    let mut text = "\n| seconds for all sizes | set | sizes | ours | printed |\n|---|---|--:|--:|--:|\n".to_string();
+    for AllSizes { set, line: name, sizes, seconds, printed } in &outcome.all_sizes {
+        text += &line(&[name.clone(), set.clone(), count(*sizes), format!("{seconds:.3}"), figure(*printed)]);
+    }
+    text
+}
+
 /// Rows on the wrong side of each output.
 fn each_output(outcome: &Outcome) -> String {
     let Some(first) = outcome.sides.first() else { return String::new() };
@@ -101,6 +118,21 @@ fn each_output(outcome: &Outcome) -> String {
     text
 }
 
+/// What is not as printed, the largest deviations first.
+fn deviations(outcome: &Outcome) -> String {
+    if outcome.deviations.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nNot as printed, the largest deviations first, in terms of what is allowed:\n\n".to_string();
+    text += "| set | method | quantity | ours | printed | allowed |\n|---|---|---|--:|--:|--:|\n";
+    for Deviation { set, method, quantity, ours, printed, allowed } in &outcome.deviations {
+        let percent = outcome.rows.iter().any(|row| row.set == *set && row.method == *method && row.percent);
+        let title = quantity.title(percent).to_string();
+        text += &line(&[set.clone(), method.clone(), title, figure(*ours), figure(*printed), figure(*allowed)]);
+    }
+    text
+}
+
 /// The values that were chosen, a line for each set.
 fn chosen(outcome: &Outcome) -> String {
     if outcome.chosen.is_empty() {
@@ -108,10 +140,13 @@ fn chosen(outcome: &Outcome) -> String {
     }
     let mut text = "\nChosen before:\n\n".to_string();
     for (set, methods) in &outcome.chosen {
-        let mut all: Vec<String> = methods.iter().map(|(method, values)| format!("{method}: {}", listed(values))).collect();
+        let listed = |method: &str, values| listed(values, |name, value| at_edge(&outcome.edges, set, method, name, value));
+        let mut all: Vec<String> = methods.iter().map(|(method, values)| format!("{method}: {}", listed(method, values))).collect();
         // All methods with the same values need no names.
-        if let Some(values) = methods.values().next().filter(|first| methods.len() > 1 && methods.values().all(|values| values == *first)) {
-            all = vec![listed(values)];
+        if let Some((method, values)) =
+            methods.iter().next().filter(|first| methods.len() > 1 && methods.values().all(|values| values == first.1))
+        {
+            all = vec![listed(method, values)];
         }
         text += &format!("- {set}: {}\n", escaped(&all.join("; ")));
     }
@@ -148,14 +183,14 @@ fn small(p: f64) -> String {
 /// The cells, after comment lines with the version and the command.
 pub fn csv(outcome: &Outcome, made: &Made) -> String {
     let mut text = format!("# kernelet {}, {}\n# {}\n", made.version, splits(outcome), made.command);
-    text += "set,method,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n";
+    text += "set,method,seed,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n";
     for cell in &outcome.cells {
-        let Cell { set, method, split, train_rows, test_rows, error, vectors, iterations, evaluations, status, .. } = cell;
+        let Cell { set, method, seed, split, train_rows, test_rows, error, vectors, iterations, evaluations, status, .. } = cell;
         let (set, method, error) = (field(set), field(method), exact(*error));
         let [train, residual] = [cell.train_error, cell.relative_residual].map(|value| value.map(exact).unwrap_or_default());
         let status = status.name();
         text += &format!(
-            "{set},{method},{split},{train_rows},{test_rows},{error},{vectors},{train},{residual},{iterations},{evaluations},{status}\n"
+            "{set},{method},{seed},{split},{train_rows},{test_rows},{error},{vectors},{train},{residual},{iterations},{evaluations},{status}\n"
         );
     }
     text
@@ -192,10 +227,14 @@ impl Outcome {
     pub fn remarks(&self) -> Vec<String> {
         let figures = self.rows.iter().flat_map(|row| self.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
         let marked = figures.into_iter().any(|figure| figure.differs);
-        let Tally { printed, below, above } = self.tally;
-        let tally = format!("Of {printed} printed errors ours are below {below} and above {above} by so much.");
-        let all = [marked.then(|| MARK.to_string()), (printed > 0).then_some(tally), self.no_variance.clone(), self.note.clone()];
-        all.into_iter().flatten().collect()
+        let percent = self.rows.first().is_none_or(|row| row.percent);
+        let one = |(quantity, tally): (&Quantity, &Tally)| {
+            let Tally { printed, as_printed, below, above } = tally;
+            format!("{}: {printed} printed, {as_printed} as printed, {below} below, {above} above", quantity.title(percent))
+        };
+        let tally = self.tally.iter().map(one).collect::<Vec<_>>().join("; ");
+        let tally = (!tally.is_empty()).then_some(format!("Of ours {tally}."));
+        [marked.then(|| MARK.to_string()), tally, self.no_variance.clone(), self.note.clone()].into_iter().flatten().collect()
     }
 
     /// True where the paper printed this number somewhere.
@@ -217,6 +256,8 @@ fn compared(found: &Figure, digits: usize) -> (String, String) {
         Some(error) => format!("{:.digits$} +- {error:.digits$}", found.mean),
         None => format!("{:.digits$}", found.mean),
     };
+    let spread = found.spread.filter(|(least, most)| least < most);
+    let mean = mean + &spread.map(|(least, most)| format!(" [{least:.digits$}, {most:.digits$}]")).unwrap_or_default();
     let printed = found.printed.map(|printed| format!("{}{}", setting(Some(printed)), if found.differs { " *" } else { "" }));
     (mean, printed.unwrap_or_default())
 }
@@ -224,7 +265,8 @@ fn compared(found: &Figure, digits: usize) -> (String, String) {
 /// How many splits there were.
 fn splits(outcome: &Outcome) -> String {
     let all = outcome.rows.iter().filter(|row| row.set != AVERAGE).all(|row| row.splits == outcome.splits);
-    counted(outcome.splits, "split") + if all { "" } else { " where there are so many" }
+    let seeds = if outcome.seeds > 1 { format!(", {}", counted(outcome.seeds, "seed")) } else { String::new() };
+    counted(outcome.splits, "split") + if all { "" } else { " where there are so many" } + &seeds
 }
 
 fn line(fields: &[String]) -> String {
@@ -259,6 +301,7 @@ mod tests {
             set: "a,b".into(),
             method: "svm".into(),
             split,
+            seed: 0,
             train_rows: 40,
             test_rows: 50,
             error,
@@ -273,7 +316,7 @@ mod tests {
             seconds: 0.1,
         };
         let experiment = Experiment { name: "x".into(), description: Description::parse(TEXT).unwrap() };
-        Outcome::new(&experiment, splits, vec![Chosen::new()], vec![cell(1, 0.1), cell(2, 0.12)])
+        Outcome::new(&experiment, (splits, 1), vec![Chosen::new()], vec![cell(1, 0.1), cell(2, 0.12)])
     }
 
     #[test]
@@ -282,12 +325,12 @@ mod tests {
         let page = markdown(&outcome(2), &made);
         assert!(page.contains("| error % | a,b |\n|---|--:|\n| svm | 11.00 +- 1.00 (9) |\n"), "{page}");
         assert!(page.contains("| iterations | a,b |\n") && page.contains("Note.\n"), "{page}");
-        assert!(page.contains("Of 1 printed errors ours are below 0 and above 0 by so much."), "{page}");
+        assert!(page.contains("Of ours error %: 1 printed, 1 as printed, 0 below, 0 above."), "{page}");
         assert!(page.contains("kernelet 1.2.3, 2 splits, in ") && page.contains("```text\nkernelet reproduce x\n```\n"), "{page}");
         let csv = csv(&outcome(2), &made);
         let expected = "# kernelet 1.2.3, 2 splits\n# kernelet reproduce x\n\
-            set,method,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n\
-            \"a,b\",svm,1,40,50,0.1,7,,,3,4,converged\n\"a,b\",svm,2,40,50,0.12,7,,,3,4,converged\n";
+            set,method,seed,split,train_rows,test_rows,error,vectors,train_error,relative_residual,iterations,evaluations,status\n\
+            \"a,b\",svm,0,1,40,50,0.1,7,,,3,4,converged\n\"a,b\",svm,0,2,40,50,0.12,7,,,3,4,converged\n";
         assert_eq!(csv, expected);
     }
 

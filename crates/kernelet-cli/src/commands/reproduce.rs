@@ -32,6 +32,9 @@ pub struct Reproduce {
     /// Splits of each set [default: as the experiment says].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub splits: Option<u16>,
+    /// Seeds, one after the other, for rows and machines that are drawn; the table has the spread [default: as the experiment says].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub seeds: Option<u16>,
     /// Also write NAME.md, NAME.csv and pictures here; what is done is kept in NAME.jsonl, and an interrupted run goes on from there.
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
@@ -102,6 +105,7 @@ impl Reproduce {
             output: self.output.as_deref(),
             splits: self.splits.map(usize::from),
             seed: session.seed,
+            seeds: self.seeds.map(usize::from),
             watch: session.watch(),
             note: &|text| session.note(text),
             detail: &|text| session.detail(text),

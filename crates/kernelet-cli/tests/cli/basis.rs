@@ -118,7 +118,7 @@ fn what_makes_no_sense_is_rejected_with_an_error() {
     fails(&["--method", "kmeans"], "--method kmeans needs --vectors");
     fails(
         &["--method", "kmeans", "--max-error", "0.1"],
-        "--max-error is not used by svc on a basis by kmeans, only by --method greedy-basis, rpcholesky",
+        "--max-error is not used by svc on a basis by kmeans, only by --method greedy-basis, online-basis, rpcholesky",
     );
     fails(&["--method", "kmeans", "--vectors", "0"], "vectors is 0, but must be at least 1");
     fails(&["--method", "greedy-basis", "--vectors", "4", "--max-error", "-1"], "max-error is -1, but must be 0 or above");

@@ -48,7 +48,7 @@ fn flags_that_do_not_go_together_are_wrong_usage() {
     train(&["--vectors", "0"]).failed(2, "vectors is 0, but must be at least 1");
     train(&["--vectors", "3", "--kernel", "exponential"]).failed(2, "which is not differentiable at zero distance");
     train(&["--vectors", "3", "--max-error", "0.1"])
-        .failed(2, "--max-error is not used by direct training of svc, only by --method greedy-basis, rpcholesky");
+        .failed(2, "--max-error is not used by direct training of svc, only by --method greedy-basis, online-basis, rpcholesky");
     train(&["--learner", "ridge", "--method", "margin", "--vectors", "3"])
         .failed(2, "--method margin goes with the --learner svc, not with ridge");
     train(&["--vectors", "3", "--checkpoint", &folder.path("so-far"), "--tune"]).failed(2, "--checkpoint is for one run");

@@ -153,6 +153,19 @@ fn an_analysis_that_cannot_be_made_does_not_take_the_table_with_it() {
 }
 
 #[test]
+fn a_choice_at_the_edge_of_its_grid_is_marked() {
+    let text = format!(
+        "{HEAD}[[choose]]\nvalues = {{ c = [0.000001, 0.00001, 10] }}\nmethods = ['svm']\nby = 'test'\nsplits = 1\n\
+         [[methods]]\nname = 'svm'\ntrain = {{ gamma = 1, c = '{{c}}' }}\n{SET}"
+    );
+    let folder = Folder::new();
+    let results = folder.path("results");
+    let json = run(&["reproduce", &folder.file("e.toml", text.replace(", c = 10 }", " }")), "-o", &results, "--json"]).json();
+    assert_eq!(json["experiments"][0]["edges"], serde_json::json!([{ "set": "banana", "method": "svm", "name": "c", "value": 10.0 }]));
+    assert!(std::fs::read_to_string(format!("{results}/e.md")).unwrap().contains("c 10 (edge)"));
+}
+
+#[test]
 fn averages_are_those_of_the_sets_and_counted_only_where_sets_are_not_printed() {
     let other = SET.replace("name = 'banana'", "name = 'other'").replace("train = 60", "train = 90");
     let text = format!("{HEAD}[average]\nprinted.svm = {{ error = 90 }}\n{SVM}{SET}{other}");
@@ -161,10 +174,11 @@ fn averages_are_those_of_the_sets_and_counted_only_where_sets_are_not_printed() 
     let outcome = &json["experiments"][0];
     let error = |place: usize| outcome["rows"][place]["error_percent"]["mean"].as_f64().unwrap();
     assert_eq!((outcome["rows"][2]["set"].as_str(), error(2)), (Some("average"), (error(0) + error(1)) / 2.0));
-    assert_eq!(outcome["tally"], serde_json::json!({ "printed": 1, "below": 1, "above": 0 }));
+    assert_eq!(outcome["tally"], serde_json::json!({ "error": { "printed": 1, "as_printed": 0, "below": 1, "above": 0 } }));
+    assert_eq!((&outcome["deviations"][0]["set"], outcome["deviations"].as_array().unwrap().len()), (&"average".into(), 1));
     let printed = text.replace("[[sets]]\nname = 'other'", "printed.svm = { error = 90 }\n[[sets]]\nname = 'other'");
     let json = run(&["reproduce", &folder.file("e.toml", printed), "--json"]).json();
-    assert_eq!(json["experiments"][0]["tally"]["printed"], 1);
+    assert_eq!(json["experiments"][0]["tally"]["error"]["printed"], 1);
 }
 
 #[test]

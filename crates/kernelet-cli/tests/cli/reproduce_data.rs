@@ -72,6 +72,31 @@ fn every_layout_is_read_and_the_same_rows_give_the_same_result() {
 }
 
 #[test]
+fn several_seeds_give_their_spread_and_methods_that_draw_nothing_run_once() {
+    let drawn = "printed.drawn = { error = 90 }\nprinted_splits = 2\nown_splits = 2\n\
+        [[methods]]\nname = 'drawn'\ntrain = { gamma = 1, c = 10, method = 'random', vectors = 4 }\nrandom = true\n";
+    let (first, rest): (Vec<i32>, Vec<i32>) = ((0..40).collect(), (40..60).collect());
+    let listed = with_splits(Array::lines("train_idx", &[&first, &first]), Array::lines("test_idx", &[&rest, &rest]));
+    let outcome = |seeds: &str| reproduce(&listed, drawn, &["--seeds", seeds, "--json"]).json()["experiments"][0].clone();
+    let (one, three) = (outcome("1"), outcome("3"));
+    let errors = |outcome: &Value, method: &str| -> Vec<(u64, f64)> {
+        let cells = outcome["cells"].as_array().unwrap().iter().filter(|cell| cell["method"] == method);
+        cells.map(|cell| (cell["seed"].as_u64().unwrap(), 100.0 * cell["error"].as_f64().unwrap())).collect()
+    };
+    assert_eq!((errors(&one, "svm").len(), errors(&one, "drawn").len()), (2, 2));
+    assert_eq!((errors(&three, "svm").len(), errors(&three, "drawn").len(), &three["seeds"]), (2, 6, &3.into()));
+    // Both splits are the same, so that the mean of a seed is any of its errors.
+    let of_seeds: Vec<f64> = (0..3).map(|seed| errors(&three, "drawn").iter().find(|(own, _)| *own == seed).unwrap().1).collect();
+    let (least, most) = of_seeds.iter().fold((f64::INFINITY, 0f64), |(least, most), &one| (least.min(one), most.max(one)));
+    let row =
+        |outcome: &Value| outcome["rows"].as_array().unwrap().iter().find(|row| row["method"] == "drawn").unwrap()["error_percent"].clone();
+    let spread = row(&three)["spread"].clone();
+    assert!(least < most && (spread[0].as_f64().unwrap() - least).abs() < 1e-9 && (spread[1].as_f64().unwrap() - most).abs() < 1e-9);
+    assert!(row(&one)["spread"].is_null() && row(&three)["differs"] == true && row(&three)["uncertainty"].as_f64() > Some(0.0));
+    assert_eq!((&three["deviations"][0]["method"], &three["tally"]["error"]["below"]), (&"drawn".into(), &1.into()));
+}
+
+#[test]
 fn more_splits_than_there_are_is_capped_and_reported() {
     let listed = with_splits(Array::lines("train_idx", &[&[0, 1, 2, 3], &[4, 5, 6, 7]]), Array::lines("test_idx", &[&[9], &[8]]));
     let ran = reproduce(&listed, "", &["--splits", "9"]).succeeded();

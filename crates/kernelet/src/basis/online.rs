@@ -1,13 +1,13 @@
 //! A basis for points that arrive in blocks and are not kept.
 //!
 //! A point joins the basis when its squared distance from the span of those that have joined, `k(x, x) - |L^-1 k_z(x)|^2`, is at least
-//! epsilon. The span only grows, so that after one pass every point that was seen is nearer than epsilon to it. Franc2003 (section 3) names this
+//! epsilon. The span only grows, so that after one pass every point that was seen is nearer than epsilon to it. [Franc2003 (Section 3)] names this
 //! form. The basis depends on the order of the points, and is larger than the greedy one for the same epsilon.
 //!
 //! Cost of a block of b points: b m (d + m), and b (d + m) for each that joins. Memory: b m + m^2 + m d numbers.
 use rayon::prelude::*;
 
-use super::{BasisBudget, DEPENDENT, Frame};
+use super::{Basis, BasisBudget, BasisMethod, DEPENDENT, Frame, JITTER};
 use crate::{
     Error, Result,
     data::{Csr, Points},
@@ -17,7 +17,27 @@ use crate::{
         block::{CHUNK, Columns, Scratch, diagonal},
     },
     linalg::{Factor, Matrix, dot},
+    watch::Watch,
 };
+
+/// The online form as a method: the points that join in one pass over the rows, with the largest error of the budget as epsilon.
+#[derive(Clone, Debug, Default)]
+pub struct OnePass {}
+
+impl BasisMethod for OnePass {
+    fn name(&self) -> &'static str {
+        "online-basis"
+    }
+
+    fn choose(&self, kernel: &Kernel, points: &Points, budget: &BasisBudget, watch: &Watch) -> Result<Basis> {
+        budget.check(kernel, points)?;
+        let mut online = OnlineBasis::new(kernel, budget.max_error)?;
+        online.push_block(points)?;
+        let chosen: Vec<usize> = online.joined().iter().copied().take(budget.max_vectors).collect();
+        watch.evaluated((chosen.len() * points.len()) as u64);
+        Basis::of_vectors(kernel, points, &points.select(&chosen), chosen, JITTER)
+    }
+}
 
 /// The basis of the points seen so far.
 pub struct OnlineBasis {
@@ -160,6 +180,19 @@ mod tests {
             }
         }
         joined
+    }
+
+    #[test]
+    fn as_a_method_it_is_one_pass_and_leaves_no_row_farther_than_epsilon() {
+        let (points, kernel) = (crate::data::banana(150, 1).points, Kernel::gaussian(1.0));
+        let basis = OnePass {}.choose(&kernel, &points, &BasisBudget { max_vectors: usize::MAX, max_error: 0.1 }, &Watch::none()).unwrap();
+        let mut blocks = OnlineBasis::new(&kernel, 0.1).unwrap();
+        for first in (0..150).step_by(40) {
+            blocks.push_block(&points.select(&(first..(first + 40).min(150)).collect::<Vec<_>>())).unwrap();
+        }
+        assert_eq!((&basis.chosen[..], basis.chosen[0]), (blocks.joined(), 0));
+        assert!(basis.largest_error() <= 0.1 * (1.0 + 1e-9) && basis.frame.len() < 100, "{}", basis.frame.len());
+        assert!(OnePass {}.choose(&kernel, &points, &BasisBudget::vectors(5), &Watch::none()).is_err());
     }
 
     #[test]

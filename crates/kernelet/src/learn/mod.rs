@@ -43,7 +43,7 @@ pub use multiclass::{ClassWeights, Multiclass};
 pub use nadaraya_watson::NadarayaWatson;
 pub use nu_svc::NuSvc;
 pub use nu_svr::NuSvr;
-pub use on_basis::{BestSize, FrameLearner, InFrame, OnBasis, Shrink};
+pub use on_basis::{BestSize, FrameLearner, InFrame, OnBasis, Shrink, SupportBasis};
 pub(crate) use on_basis::{fit, shares, total_variance};
 pub(crate) use on_gram::OnGram;
 pub use one_class::OneClass;

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::train::Train;
 use crate::{
     Named,
+    basis::Numerator,
     data::read::Wanted,
     kernel::Kernel,
     learn::{
@@ -120,6 +121,9 @@ pub struct Settings {
     /// What lambda penalises.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub penalty: Option<Penalty>,
+    /// What the direction of a discriminant separates.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub direction: Option<Numerator>,
     /// How the threshold is chosen.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub bias: Option<Threshold>,
@@ -192,7 +196,7 @@ impl LearnerName {
             LearnerName::NuSvr => &["c", "nu", "tolerance", "cache"],
             LearnerName::OneClass => &["nu", "tolerance", "cache"],
             LearnerName::Ridge => &["lambda"],
-            LearnerName::Fisher => &["lambda", "penalty", "bias", "c", "class-weight", "cache"],
+            LearnerName::Fisher => &["lambda", "penalty", "direction", "bias", "c", "class-weight", "cache"],
             LearnerName::Logistic => &["c", "class-weight", "cache"],
             LearnerName::Pca => &["components", "explained", "whiten", "tolerance", "cache"],
             LearnerName::Rvm => &["task", "tolerance", "cache"],
@@ -329,6 +333,7 @@ pub(super) fn fisher(kernel: Kernel, train: &Train) -> Fisher {
         kernel,
         penalty: settings.penalty.unwrap_or_default(),
         lambda: settings.lambda.unwrap_or(usual.lambda),
+        direction: settings.direction.unwrap_or_default(),
         bias,
         class_weights: settings.weights(),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),

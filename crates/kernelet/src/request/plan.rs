@@ -6,11 +6,12 @@ use super::{
 };
 use crate::{
     Error, Named, Result,
-    basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, RandomBasis, RpCholesky, Stage},
+    basis::{BasisBudget, BasisMethod, FisherPursuit, GreedyBasis, KMeans, MatchingPursuit, OnePass, RandomBasis, RpCholesky, Stage},
     compress::{Baseline, BaselineLearner, construct::Starts},
+    data::read::Wanted,
     kernel::{Kernel, Linear, Precomputed},
     learn::{
-        BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram,
+        BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram, SupportBasis,
         direct::{self, DirectLearner, DirectTask, Init, Margin, Sharing},
     },
 };
@@ -51,7 +52,7 @@ impl Plan {
         match self {
             Plan::Full => [own(&[]).as_slice(), METRIC].concat(),
             Plan::Direct => {
-                let own = own(&["cache", "tolerance", "explained"]);
+                let own = own(&["cache", "tolerance", "explained", "direction"]);
                 let special: &[&str] = match learner {
                     LearnerName::Svc => &["loss", "parts"],
                     LearnerName::Fisher => &["coefficients"],
@@ -60,6 +61,8 @@ impl Plan {
                 [own.as_slice(), SEARCH, METRIC, special].concat()
             }
             Plan::Basis(Method::FisherPursuit) => [own(&[]).as_slice(), PURSUIT, METRIC].concat(),
+            // The full machine that they support needs what the machine on them does not.
+            Plan::Basis(Method::SupportVectors) => [own(&[]).as_slice(), &["method"], METRIC].concat(),
             Plan::Basis(method) => {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
                 let first: &[&str] = if method == Method::GreedyBasis { &["first"] } else { &[] };
@@ -79,7 +82,7 @@ impl Plan {
 
 /// Methods whose vectors are chosen by their distance from the span.
 fn stops_by_error(method: Method) -> bool {
-    matches!(method, Method::GreedyBasis | Method::RpCholesky)
+    matches!(method, Method::GreedyBasis | Method::RpCholesky | Method::OnlineBasis)
 }
 
 impl Train {
@@ -98,6 +101,10 @@ impl Train {
             Method::Baseline(baseline) if learner == LearnerName::Svc => Ok(Plan::Baseline(baseline)),
             method @ Method::Baseline(_) => Err(self.other_learner(method, "svc")),
             Method::FisherPursuit if learner != LearnerName::Fisher => Err(self.other_learner(Method::FisherPursuit, "fisher")),
+            Method::SupportVectors if learner != LearnerName::Svc => Err(self.other_learner(Method::SupportVectors, "svc")),
+            Method::MatchingPursuit if learner.wanted() == Wanted::Nothing => {
+                Err(Error::request(format!("`method` matching-pursuit goes by targets, which {} does not have", learner.name())))
+            }
             method => self.on_basis(method),
         }
     }
@@ -132,13 +139,17 @@ impl Train {
                 Err(Error::request("`vectors` is not used by rvm-margin, which finds their number"))
             }
             Plan::Baseline(Baseline::RvmMargin) => Ok(()),
-            Plan::Baseline(_) | Plan::Basis(Method::KMeans | Method::Random) => self.need_vectors(plan),
+            Plan::Baseline(_) | Plan::Basis(Method::KMeans | Method::Random | Method::MatchingPursuit) => self.need_vectors(plan),
+            Plan::Basis(Method::SupportVectors) => Ok(()),
             Plan::Basis(Method::FisherPursuit) => match self.vectors.count.is_some() || self.step().is_some() {
                 true => Ok(()),
                 false => Err(Error::request(
                     "`method` fisher-pursuit needs `vectors`; `folds` 5 chooses their number by cross-validation, every 10 up to 200",
                 )),
             },
+            Plan::Basis(Method::OnlineBasis) if self.vectors.max_error.is_none_or(|error| error == 0.0) => Err(Error::request(
+                "`method` online-basis needs a `max-error` above 0: rows farther than this from the vectors before them join",
+            )),
             Plan::Basis(_) if self.vectors.count.is_none() && self.vectors.max_error.is_none_or(|error| error == 0.0) => {
                 Err(Error::request(format!("`method` {} needs `vectors`, a `max-error` above 0, or both", self.method_of(plan))))
             }
@@ -252,6 +263,9 @@ impl Train {
             Method::KMeans => Box::new(KMeans { seed, ..KMeans::default() }),
             Method::Random => Box::new(RandomBasis { seed }),
             Method::FisherPursuit => Box::new(self.pursuit()),
+            Method::OnlineBasis => Box::new(OnePass {}),
+            Method::MatchingPursuit => Box::new(MatchingPursuit::default()),
+            Method::SupportVectors => Box::new(SupportBasis { svc: learner::svc(Kernel::gaussian(1.0), self) }),
             _ => Box::new(GreedyBasis { seed, first: self.vectors.first.unwrap_or_default() }),
         };
         let most = count.unwrap_or(if method == Method::FisherPursuit { USUAL_MOST } else { usize::MAX });
@@ -357,7 +371,7 @@ fn users_of(setting: &str) -> String {
         users.push(format!("direct training of {} (`vectors` without another `method`)", direct.join(", ")));
     }
     match setting {
-        "max-error" => users.push("`method` greedy-basis, rpcholesky".into()),
+        "max-error" => users.push("`method` greedy-basis, online-basis, rpcholesky".into()),
         "first" => users.push("`method` greedy-basis".into()),
         "shrink" => users.push("svc on a basis".into()),
         _ if PURSUIT[2..].contains(&setting) => users.push("`method` fisher-pursuit".into()),

@@ -96,6 +96,13 @@ pub(super) const FIELDS: &[Field] = &[
     .in_group(ESTIMATOR),
     Field::name("penalty", "WHAT", Penalty::names, "What lambda penalises: weight, coefficients, or none (fisher) [default: weight].").in_group(ESTIMATOR),
     Field::name(
+        "direction",
+        "NAME",
+        Numerator::names,
+        "What the discriminant separates: class-means, or printed, the sums over the classes, which are not Fisher's for classes of different size (fisher) [default: class-means].",
+    )
+    .in_group(ESTIMATOR),
+    Field::name(
         "bias",
         "RULE",
         Threshold::names,
@@ -111,14 +118,15 @@ pub(super) const FIELDS: &[Field] = &[
         "NAME",
         Method::names,
         "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, fisher, logistic, one-class, pca for the estimators of these \
-         names. On a basis chosen before: greedy-basis, rpcholesky, kmeans or random; fisher-pursuit, by the classes, for fisher. As the machines that papers compare with, \
+         names. On a basis chosen before: greedy-basis, online-basis (one pass, with --max-error), rpcholesky, kmeans or random; matching-pursuit, by what kernel columns explain of the targets; fisher-pursuit, by the classes, for fisher; support-vectors, those \
+         of the full machine, whatever their number, for svc. As the machines that papers compare with, \
          for svc: rs, mrs (new vectors near the full machine), rsvm, rsvm-squared, mrsvm (random rows), rvm-margin (relevance vectors).",
     )
     .in_group(VECTORS),
     Field::number(
         "max-error",
         "E",
-        "Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, rpcholesky).",
+        "Stop adding vectors once no row is farther than this from their span, in squared distance in feature space (greedy-basis, online-basis, rpcholesky).",
     )
     .in_group(VECTORS),
     Field::name(

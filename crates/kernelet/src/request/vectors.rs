@@ -24,6 +24,8 @@ pub enum Method {
     Direct(LearnerName),
     /// Rows far from the span of those chosen before.
     GreedyBasis,
+    /// Rows that are far from the span of those before them, in one pass.
+    OnlineBasis,
     /// Rows by randomly pivoted Cholesky.
     RpCholesky,
     /// Centres of k-means.
@@ -32,6 +34,10 @@ pub enum Method {
     Random,
     /// Rows by Fisher's quotient.
     FisherPursuit,
+    /// Rows whose kernel columns explain the targets best.
+    MatchingPursuit,
+    /// The support vectors of the full machine.
+    SupportVectors,
     /// A machine that papers compare with.
     Baseline(Baseline),
 }
@@ -47,10 +53,13 @@ impl Named for Method {
         ("one-class", Method::Direct(LearnerName::OneClass)),
         ("pca", Method::Direct(LearnerName::Pca)),
         ("greedy-basis", Method::GreedyBasis),
+        ("online-basis", Method::OnlineBasis),
         ("rpcholesky", Method::RpCholesky),
         ("kmeans", Method::KMeans),
         ("random", Method::Random),
         ("fisher-pursuit", Method::FisherPursuit),
+        ("matching-pursuit", Method::MatchingPursuit),
+        ("support-vectors", Method::SupportVectors),
         ("rs", Method::Baseline(Baseline::Rs)),
         ("mrs", Method::Baseline(Baseline::Mrs)),
         ("rsvm", Method::Baseline(Baseline::Rsvm)),

@@ -81,7 +81,7 @@ fn tried(field: &Field) -> Vec<Value> {
         "growth" => vec![json!("doubling")],
         "criterion" => vec![json!("random")],
         "deflation" => vec![json!("none")],
-        "numerator" => vec![json!("printed")],
+        "numerator" | "direction" => vec![json!("printed")],
         "components" => vec![json!(2)],
         "folds" => vec![json!(3)],
         "vectors" => vec![json!(5)],
@@ -116,12 +116,14 @@ fn forms() -> Vec<(String, Map<String, Value>)> {
     for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
         forms.push((format!("{learner}, rpcholesky"), object(json!({ "learner": learner, "vectors": 12, "method": "rpcholesky" }))));
     }
-    for method in ["greedy-basis", "kmeans", "random"] {
+    for method in ["greedy-basis", "matching-pursuit", "kmeans", "random"] {
         forms.push((format!("svc, {method}"), object(json!({ "method": method, "vectors": 12 }))));
     }
     for method in ["rs", "mrs", "rsvm", "rsvm-squared", "mrsvm"] {
         forms.push((method.into(), object(json!({ "method": method, "vectors": 6 }))));
     }
+    forms.push(("svc, online-basis".into(), object(json!({ "method": "online-basis", "max-error": 0.3 }))));
+    forms.push(("svc, support-vectors".into(), object(json!({ "method": "support-vectors" }))));
     forms.push(("rvm-margin".into(), object(json!({ "method": "rvm-margin" }))));
     forms.push(("fisher-pursuit".into(), object(json!({ "learner": "fisher", "method": "fisher-pursuit", "vectors": 12 }))));
     forms

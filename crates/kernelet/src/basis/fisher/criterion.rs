@@ -14,10 +14,8 @@
 //!
 //! For all columns of `K - u w'` the sums follow from those of K: class means `c - w (u'e_g)`, and with `B = D - C`, D diagonal,
 //! `c'D c - 2 w (K'D u) + w^2 u'D u`. Cost: n for the means, K times a vector for the denominator.
-use super::{
-    deflation::{Deflated, Step},
-    kernel_rows::KernelRows,
-};
+use super::super::kernel_rows::KernelRows;
+use super::deflation::{Deflated, Step};
 use crate::Named;
 use crate::{data::Dataset, draw::Draw, linalg::dot, watch::Watch};
 

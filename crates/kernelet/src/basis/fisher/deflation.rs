@@ -17,7 +17,7 @@
 use crate::Named;
 use rayon::prelude::*;
 
-use super::kernel_rows::KernelRows;
+use super::super::kernel_rows::KernelRows;
 use crate::{
     linalg::{Matrix, Product, Real, dot, product_transposed},
     watch::Watch,

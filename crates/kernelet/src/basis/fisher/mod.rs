@@ -1,7 +1,6 @@
 //! Vectors chosen by Fisher's criterion, before a discriminant is trained on them (Diethe2015).
 mod criterion;
 mod deflation;
-mod kernel_rows;
 #[cfg(test)]
 mod oracle;
 mod pursuit;

@@ -1,8 +1,8 @@
 //! The textbook form of greedy kernel Fisher discriminants, with every matrix written out, and the tests against it.
+use super::super::kernel_rows::KernelRows;
 use super::{
     criterion::{FisherCriterion, Groups, Numerator},
     deflation::{Deflated, Deflation, EXHAUSTED},
-    kernel_rows::KernelRows,
     pursuit::{FisherPursuit, Stage},
 };
 use crate::{

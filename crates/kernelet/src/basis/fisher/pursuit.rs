@@ -6,10 +6,10 @@
 //!
 //! Cost for n rows of d features and k vectors: K once, n^2 d; for each vector one product with K, two for quotients; n k^2. With samples of c rows
 //! in place of all and `projection` or `none` no product with K is left: n k c (d + k). Memory: n^2 / 2 numbers where K fits, and n k.
+use super::super::kernel_rows::KernelRows;
 use super::{
     criterion::{FisherCriterion, Groups, Numerator, Scores},
     deflation::{Deflated, Deflation},
-    kernel_rows::KernelRows,
 };
 use crate::{
     Error, Named, Result,

@@ -214,7 +214,8 @@ mod tests {
             (30..60).step_by(2).for_each(|i| values.row_mut(i)[0] = 0.0);
         }
         let make: [fn() -> Box<dyn Sparsifier>; 2] = [|| Box::new(L1 { weights: Weights::Inverse }), || Box::new(L0::default())];
-        // Measured: 0.042 and 0.051. What is best for a chunk need not be best for all together.
+        // Measured: 0.042 and 0.051. What is best for a chunk need not be best for all together: a chunk that keeps what it had unless another turn finds better
+        // with as many vectors ends at 0.072.
         for (make, bound) in make.into_iter().zip([0.045, 0.055]) {
             let chunked = Chunked { method: make(), size: 20, passes: 3 };
             let path = chunked.sparsify(&Task::of(&machine), &Budget::vectors(20), &Watch::none()).unwrap();

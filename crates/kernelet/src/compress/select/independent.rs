@@ -3,14 +3,16 @@
 //! A largest independent set has as many vectors as the kernel matrix has rank; it is found by a factor with pivots, which takes the vector
 //! farthest from the span of those taken, until all are nearer than the tolerance. Coefficients are those of the projection
 //! `K_E^-1 K_E,: alpha` [Weston2004 (3)]: the machine stays the same, with fewer vectors. That pays for linear and polynomial kernels and for
-//! repeated vectors. A Gaussian kernel has full rank, and nothing is gained.
+//! repeated vectors. A Gaussian kernel has full rank, and nothing is gained. Where fewer vectors than the rank have the same machine in their span and few sets are to be tried, they
+//! are taken ([`sparsest`]).
 //!
 //! Cost for n vectors of rank r: n r (d + r), memory n r.
-use super::pursuit::Pursuit;
+use super::{pursuit::Pursuit, sparsest::sparsest};
 use crate::{
     Error, Result,
     basis::{check_definite, gram::Gram, growth::Growth},
     compress::{Budget, Path, Sparsifier, Task},
+    linalg::rows_times,
     watch::{Status, Watch},
 };
 
@@ -43,8 +45,18 @@ impl Sparsifier for Independent {
         check_definite(&task.machine.expansion.kernel)?;
         let (growth, status) = pivots(task, self.tolerance, watch);
         let note = full_rank(task, growth.chosen().len(), self.tolerance);
-        ordered(task, growth.chosen(), status, note, budget, watch)
+        let chosen = growth.chosen().to_vec();
+        let fewer = (task.candidates.is_none() && note.is_none() && status == Status::Converged).then(|| fewer(task, growth)).flatten();
+        ordered(task, &fewer.unwrap_or(chosen), status, note, budget, watch)
     }
+}
+
+/// Fewer vectors of the machine than the rank, where they are enough and can be found.
+fn fewer(task: &Task, growth: Growth) -> Option<Vec<usize>> {
+    let (coordinates, _, chosen) = growth.into_coordinates();
+    let alpha = task.machine.expansion.coefficients.to_dense();
+    let weights = rows_times(&alpha.transposed(), &coordinates.transposed());
+    sparsest(&coordinates, &weights, chosen.len())
 }
 
 pub(super) fn check_tolerance(tolerance: f64) -> Result<()> {

@@ -12,6 +12,7 @@ mod pursuit;
 mod rows;
 mod scan;
 mod separate;
+mod sparsest;
 mod supports;
 mod whole;
 

@@ -13,7 +13,7 @@
 //! vectors in feature space, that of the first does not. Cost: n m^2 / 2 + m^3 / 3, some m^3 more for the second, 9 m^3 on one thread for the third.
 use super::{
     Fisher, Penalty,
-    solve::{Directions, mixes, not_definite, scaled_apart},
+    solve::{Directions, not_definite, scaled_apart},
 };
 use crate::{
     Error, Result,
@@ -33,7 +33,7 @@ impl FrameLearner for Fisher {
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
         let rows = self.rows(data)?;
         watch.report("solving", 0, None, None);
-        let found = self.directions_in(&basis.coordinates, basis.frame.lower(), &rows.scatter)?;
+        let found = self.directions_in(&basis.coordinates, basis.frame.lower(), &rows.scatter, &self.mixes(&rows.sizes))?;
         let mut outputs = rows_times(&found.coefficients.transposed(), &basis.coordinates).transposed();
         watch.report("threshold", 0, None, None);
         let (offsets, calibration) = self.offsets_and_calibration(data, &rows, &mut outputs)?;
@@ -50,12 +50,12 @@ impl FrameLearner for Fisher {
 }
 
 impl Fisher {
-    fn directions_in(&self, coordinates: &Matrix, lower: &Lower, scatter: &Scatter) -> Result<Directions> {
+    fn directions_in(&self, coordinates: &Matrix, lower: &Lower, scatter: &Scatter, mixes: &[Vec<f64>]) -> Result<Directions> {
         let means = means(coordinates, scatter);
         // One row for each output: the means of the classes, combined.
         let combine =
             |mix: &Vec<f64>| (0..means.cols()).map(|j| (0..mix.len()).map(|g| mix[g] * means.at(g, j)).sum()).collect::<Vec<f64>>();
-        let rows: Vec<Vec<f64>> = mixes(scatter.count).iter().map(combine).collect();
+        let rows: Vec<Vec<f64>> = mixes.iter().map(combine).collect();
         let combined = Matrix::from_fn(rows.len(), means.cols(), |k, j| rows[k][j]);
         let spread = spread(coordinates, scatter, &means);
         let (solved, rank) = match self.penalty {
@@ -132,7 +132,7 @@ fn pseudo_inverse(spread: &Matrix, size: f64, rows: &Matrix) -> Result<(Matrix, 
 mod tests {
     use super::*;
     use crate::{
-        basis::{BasisBudget, GreedyBasis},
+        basis::{BasisBudget, GreedyBasis, Numerator},
         data::{Dataset, banana, waveform3},
         kernel::{
             Precomputed,
@@ -171,6 +171,45 @@ mod tests {
                 assert!((fit.report.objective / naive.report.objective - 1.0).abs() < 1e-5);
                 assert!(fit.machine.calibration.is_some() && fit.machine.metadata.rank == naive.machine.metadata.rank);
             }
+        }
+    }
+
+    #[test]
+    fn diethe_eq_1_the_printed_quotient_is_maximised_and_is_that_of_the_means_for_classes_of_equal_size() {
+        let rows = banana(200, 4);
+        let codes = &rows.classes().unwrap().codes;
+        let of = |class: u32, count: usize| (0..200).filter(move |&i| codes[i] == class).take(count);
+        for (first, second) in [(60, 20), (40, 40)] {
+            let data = rows.select(&of(0, first).chain(of(1, second)).collect::<Vec<_>>());
+            let codes = data.classes().unwrap().codes.clone();
+            let fisher = Fisher { kernel: Kernel::gaussian(0.5), lambda: 0.02, direction: Numerator::Printed, ..Fisher::default() };
+            let (fit, full) = (on_basis(&fisher, 8, &data), fisher.learn(&data, &Watch::none()).unwrap());
+            let means = Fisher { direction: Numerator::ClassMeans, ..fisher }.learn(&data, &Watch::none()).unwrap();
+            for machine in [&fit.machine, &full.machine] {
+                let gram = symmetric(&Kernel::gaussian(0.5), &machine.expansion.vectors);
+                let columns = block(&Kernel::gaussian(0.5), &data.points, &machine.expansion.vectors);
+                // (y'f)^2 / (the covariances of the classes + lambda |w|^2), as it is written.
+                let quotient = |a: &[f64]| {
+                    let f: Vec<f64> = columns.iter().map(|row| dot(row, a)).collect();
+                    let of = |class: u32| f.iter().zip(&codes).filter(move |(_, code)| **code == class).map(|(f, _)| *f);
+                    let count = |class: u32| of(class).count() as f64;
+                    let mean = |class: u32| of(class).sum::<f64>() / count(class);
+                    let scatter = |class: u32| of(class).map(|f| (f - mean(class)).powi(2)).sum::<f64>() / count(class);
+                    let length: f64 = gram.iter().zip(a).map(|(row, one)| one * dot(row, a)).sum();
+                    (of(1).sum::<f64>() - of(0).sum::<f64>()).powi(2) / (scatter(0) + scatter(1) + 0.02 * length)
+                };
+                let a = machine.expansion.coefficients.to_dense().col(0);
+                let (best, size) = (quotient(&a), dot(&a, &a).sqrt());
+                for j in 0..a.len() {
+                    for step in [-1e-3, 1e-3] {
+                        let mut moved = a.clone();
+                        moved[j] += step * size;
+                        assert!(quotient(&moved) <= best * (1.0 + 1e-10), "{first} {second} {j}");
+                    }
+                }
+            }
+            let [have, want] = [&full, &means].map(|fit| fit.machine.outputs_for(&data.points).unwrap());
+            assert_eq!(largest_difference(&have, &want) < 1e-8, first == second, "{first} {second}");
         }
     }
 

@@ -30,6 +30,7 @@ use super::{
 };
 use crate::{
     Error, Named, Result,
+    basis::Numerator,
     data::{Dataset, Label, check_classes},
     error::require_positive,
     kernel::Kernel,
@@ -38,7 +39,7 @@ use crate::{
     watch::{Status, Watch},
 };
 pub(crate) use solve::mixes;
-use solve::{Directions, directions};
+use solve::{Directions, directions, printed_mixes};
 
 /// What keeps the direction from fitting the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -66,6 +67,9 @@ pub struct Fisher {
     pub penalty: Penalty,
     /// How much; above 0, and not used by [`Penalty::None`].
     pub lambda: f64,
+    /// What the direction separates: the class means, or the sums over the classes as [Diethe2015 (1)] prints it, which are not Fisher's where the classes
+    /// differ in size.
+    pub direction: Numerator,
     /// How the offset is chosen.
     pub bias: Threshold,
     /// Factors of the classes' covariances and of errors at the threshold. Equal weights add the covariances up, as the papers do;
@@ -81,6 +85,7 @@ impl Default for Fisher {
             kernel: Kernel::gaussian(1.0),
             penalty: Penalty::Weight,
             lambda: 1e-3,
+            direction: Numerator::ClassMeans,
             bias: Threshold::LeastError,
             class_weights: ClassWeights::Equal,
             cache_bytes: USUAL_BYTES,
@@ -97,6 +102,8 @@ struct Rows {
     weights: Vec<f64>,
     labels: Vec<Label>,
     class_weights: Vec<f64>,
+    /// The weight of the rows of each class.
+    sizes: Vec<f64>,
     scatter: Scatter,
 }
 
@@ -133,7 +140,7 @@ impl Learner for Fisher {
         let before = watch.evaluations();
         let gram = kernel_matrix(&self.kernel, data, &rows.places, self.cache_bytes, watch)?;
         watch.report("solving", 0, None, None);
-        let found = directions(self, gram, &rows.scatter, &rows.class_weights)?;
+        let found = directions(self, gram, &rows.scatter, &rows.class_weights, &self.mixes(&rows.sizes))?;
         let metadata = self.metadata(data, &rows, &found);
         let machine = self.machine(data, &rows, found.coefficients, metadata, watch)?;
         let evaluations = watch.evaluations() - before;
@@ -170,10 +177,19 @@ impl Fisher {
             weights: places.iter().map(|&i| data.weight(i) * of_row(&all_weights, i)).collect(),
             labels: present.iter().map(|&c| classes.labels[c].clone()).collect(),
             class_weights: present.iter().map(|&c| all_weights[c]).collect(),
+            sizes: present.iter().map(|&c| sums[c]).collect(),
             scatter: Scatter::new(&shares, codes.clone()),
             places,
             codes,
         })
+    }
+
+    /// How the means of the classes, of these sizes, are combined for each output.
+    fn mixes(&self, sizes: &[f64]) -> Vec<Vec<f64>> {
+        match self.direction {
+            Numerator::ClassMeans => mixes(sizes.len()),
+            Numerator::Printed => printed_mixes(sizes),
+        }
     }
 
     fn metadata(&self, data: &Dataset, rows: &Rows, found: &Directions) -> Metadata {

@@ -30,8 +30,13 @@ pub(super) struct Directions {
 }
 
 /// Solves for all outputs: two classes have one, the second against the first; several classes have one each.
-pub(super) fn directions(fisher: &Fisher, gram: Matrix, scatter: &Scatter, class_weights: &[f64]) -> Result<Directions> {
-    let mixes = mixes(scatter.count);
+pub(super) fn directions(
+    fisher: &Fisher,
+    gram: Matrix,
+    scatter: &Scatter,
+    class_weights: &[f64],
+    mixes: &[Vec<f64>],
+) -> Result<Directions> {
     // One row of coefficients for each output: D^1/2 Q H, transposed.
     let scaled_mixes: Vec<Vec<f64>> = mixes.iter().map(|mix| mix.iter().zip(class_weights).map(|(m, v)| m / v.sqrt()).collect()).collect();
     let (solved, separations, rank) = match fisher.penalty {
@@ -48,6 +53,14 @@ pub(crate) fn mixes(classes: usize) -> Vec<Vec<f64>> {
         return vec![vec![-1.0, 1.0]];
     }
     (0..classes).map(|c| (0..classes).map(|other| f64::from(c == other) - 1.0 / classes as f64).collect()).collect()
+}
+
+/// The sum over one class less that over the others, as the numerator y'X is printed [Diethe2015 (1)]: one output for two classes, the second against the
+/// first. Divided by half of the rows, so that it is the difference of the means where two classes have the same size.
+pub(super) fn printed_mixes(sizes: &[f64]) -> Vec<Vec<f64>> {
+    let half = 0.5 * sizes.iter().sum::<f64>();
+    let against = |class: usize| sizes.iter().enumerate().map(|(g, size)| if g == class { size / half } else { -size / half }).collect();
+    if sizes.len() == 2 { vec![against(1)] } else { (0..sizes.len()).map(against).collect() }
 }
 
 /// Coefficients, one row an output; `d_c.w_c` for each output; and the rank.

@@ -12,6 +12,7 @@ mod pca;
 mod ridge;
 mod shrink;
 mod size;
+mod support_basis;
 mod svc;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ mod tests;
 pub(crate) use pca::{shares, total_variance};
 pub use shrink::Shrink;
 pub use size::BestSize;
+pub use support_basis::SupportBasis;
 
 use super::{Fit, Learner, Report, support::rows_that_count};
 use crate::{
@@ -157,8 +159,8 @@ impl OnBasis {
         BasisMetadata {
             method: self.basis.name().into(),
             asked,
-            // Fewer vectors that are near enough to all rows are what was asked for.
-            capped: found < asked && basis.status != Status::Cancelled && !near_enough,
+            // Fewer vectors that are near enough to all rows are what was asked for, and any number where none was.
+            capped: found < asked && asked < usize::MAX && basis.status != Status::Cancelled && !near_enough,
             largest_error: basis.largest_error(),
             mean_error: basis.mean_error(),
             evaluations: basis.evaluations,
