@@ -241,7 +241,9 @@ impl Export {
             return Err(Failure::failed("a cascade of machines is exported as C source alone, --to c: other formats hold one machine"));
         }
         if self.drop_features.is_some() || self.data.is_some() || self.max_loss.is_some() || self.is_whole() {
-            return Err(Failure::usage("--drop-features, --data, --max-loss and whole numbers are for one machine, and this is a cascade of several"));
+            return Err(Failure::usage(
+                "--drop-features, --data, --max-loss and whole numbers are for one machine, and this is a cascade of several",
+            ));
         }
         let code = c::cascade_to_code(cascade, &self.c_options(self.precision()), &c::header_name(&self.output)?)?;
         let exported = self.written_c(&code)?;

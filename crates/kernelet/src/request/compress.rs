@@ -13,8 +13,8 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy, Task, Verdict,
-        cost_of, part_of,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy, Task,
+        Verdict, cost_of, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
