@@ -2,7 +2,6 @@
 use std::path::Path;
 
 use super::{
-    kernel::Gamma,
     learner::{Cache, LearnerName},
     plan::Plan,
     train::{Given, Train},
@@ -15,7 +14,7 @@ use crate::{
     learn::{
         Multiclass,
         blocks::{BlockEstimator, BlockLearner, Engine, LocalEngine, ScoutSums},
-        direct::{DirectLoss, Growth, Init, Learned},
+        direct::{DirectLoss, Growth, Init},
     },
     watch::Watch,
 };
@@ -88,7 +87,7 @@ impl Train {
             () if self.tune => refuse("`tune`"),
             () if self.probability.is_some() => refuse("`probability`"),
             () if self.path => refuse("`path`"),
-            () if self.learned() != Learned::Nothing || self.kernel.gamma == Some(Gamma::Learned) => refuse("a learned metric"),
+            () if !self.learned().is_empty() => refuse("a learned metric"),
             () if self.search.growth.is_some_and(|growth| growth != Growth::None) => refuse("`growth`"),
             () if self.search.parts.is_some() || self.settings.multiclass == Some(Multiclass::OneVsRest) => {
                 refuse("vectors of their own for each class")
