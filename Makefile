@@ -177,7 +177,7 @@ bench-trust: ## how often promises hold, how sharp goals are, what cascades cost
 	cargo build --release -p kernelet-cli
 	cargo run --release -p kernelet --example trust -- $(or $(DRAWS),400)
 	test -d target/peers-venv || python3 -m venv target/peers-venv
-	target/peers-venv/bin/pip install --quiet scikit-learn
+	target/peers-venv/bin/pip install --quiet scikit-learn scipy
 	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS))
 
 doc: ## the library's documentation, warnings denied

@@ -204,7 +204,7 @@ impl Loaded {
 
 /// What is in a model file: a machine of either kind, or a cascade.
 pub fn loaded(path: &str) -> Result<(Loaded, Kind)> {
-    let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
+    let bytes = model::read_bytes(path)?;
     if model::cascade::recognise(&bytes) {
         return Ok((Loaded::Cascade(Box::new(model::cascade::from_bytes(&bytes, path)?)), Kind::Native));
     }

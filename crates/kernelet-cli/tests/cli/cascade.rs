@@ -81,8 +81,8 @@ fn what_cannot_be_promised_is_refused_with_what_it_takes() {
         .failed(1, "of the 200 calibration rows are rows that the model was trained on");
     let few = ["compress", &model, "-o", &output, "--cascade", "--max-disagreement", "0.001", "--data", &train, "--calibrate", &calibrate];
     run(&few).failed(1, "needs at least 2995 calibration rows");
-    run(&few[..8]).failed(2, "--cascade makes small machines from rows; give them with --data");
-    run(&few[..10]).failed(2, "give them with --calibrate");
+    run(&few[..7]).failed(2, "--cascade makes small machines from rows; give them with --data");
+    run(&few[..9]).failed(2, "give them with --calibrate");
     run(&["compress", &model, "-o", &output, "--by-class", "--vectors", "5"]).failed(2, "--abstain go with --cascade");
     run(&["compress", &model, "-o", &output, "--calibrate", &calibrate, "--vectors", "5"]).failed(2, "--calibrate is for --cascade");
     run(&strings(&cascade(&model, &output, &train, &calibrate, &["--vectors", "5"]))).failed(2, "it takes --max-disagreement alone");
