@@ -143,7 +143,7 @@ impl Rows<'_> {
         let m = w.len() - 1;
         let mut down: Vec<f64> = w.iter().enumerate().map(|(j, w)| if j < m { -penalty * w } else { 0.0 }).collect();
         for ((c, v), weight) in self.design.iter().zip(self.squares).zip(self.weights) {
-            // No row pulls harder than a residual of a hundred deviations, so that steps are not ruled by one of them.
+            // No row counts for more than a residual of a hundred deviations, so that no single one decides the step.
             let slope = 0.5 * weight * ((v * (-dot(c, w)).exp()).min(1e4) - 1.0);
             down.iter_mut().zip(c).for_each(|(sum, c)| *sum += slope * c);
         }
