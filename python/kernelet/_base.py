@@ -31,7 +31,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_reservoir", "_sums"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:

@@ -50,40 +50,7 @@ def train(
     weights: Sequence[float] | NDArray[float64] | None = None,
     threads: int = 1,
     report: Report | None = None,
-    start: Machine | None = None,
-) -> tuple[Machine, list[Machine], str, str | None]: ...
-
-SUMS_ARITY: int
-
-def block_sums(
-    ask: bytes,
-    rows: Rows,
-    targets: NDArray[float64],
-    weights: Sequence[float] | None = None,
-    first: int = 0,
-    threads: int = 1,
-) -> bytes: ...
-def add_sums(parts: Sequence[bytes]) -> bytes: ...
-def train_blocks(
-    request: str,
-    passes: Callable[[bytes], bytes],
-    n_rows: int,
-    dim: int,
-    labels: Sequence[str],
-    n_targets: int,
-    start: Machine | None = None,
-    threads: int = 1,
-    report: Report | None = None,
-) -> tuple[Machine, float, int]: ...
-def ridge_sums(
-    machine: Machine,
-    lam: float,
-    rows: Rows,
-    targets: NDArray[float64],
-    weights: Sequence[float] | None = None,
-    sums: bytes | None = None,
-    threads: int = 1,
-) -> tuple[bytes, Machine]: ...
+) -> tuple[Machine, list[Machine], str]: ...
 def basis(request: str, rows: Rows, threads: int = 1, report: Report | None = None) -> tuple[Machine, list[int], str]: ...
 def compress(
     request: str,

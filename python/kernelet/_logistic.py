@@ -7,12 +7,10 @@ from sklearn.base import ClassifierMixin
 from ._base import KernelMachine
 from ._docs import described
 from ._labels import Labels, Probabilities
-from ._passes import Blocks
-from ._stream import StreamedClasses
 
 
 @described()
-class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, Labels, KernelMachine):
+class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
     """Kernel logistic regression with a chosen number of expansion vectors: classes with probabilities.
 
     Parameters

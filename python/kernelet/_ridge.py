@@ -7,12 +7,10 @@ from sklearn.base import RegressorMixin
 from ._base import KernelMachine
 from ._docs import described
 from ._numbers import Numbers
-from ._passes import Blocks
-from ._stream import StreamedNumbers
 
 
 @described()
-class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, KernelMachine):
+class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
     """Kernel ridge regression with a chosen number of expansion vectors, for one target or several.
 
     Parameters

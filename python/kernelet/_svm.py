@@ -8,12 +8,10 @@ from ._base import KernelMachine
 from ._docs import described
 from ._labels import Labels
 from ._numbers import Numbers
-from ._passes import Blocks
-from ._stream import StreamedClasses
 
 
 @described("``'margin'``, where vectors and machine are found together")
-class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Labels, KernelMachine):
+class SparseSVC(ClassifierMixin, Labels, KernelMachine):
     """Support vector classification with a chosen number of expansion vectors.
 
     Parameters

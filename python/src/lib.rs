@@ -1,6 +1,5 @@
 //! The binding of the Python package: arrays and requests in, machines out. Estimators are written in Python, requests are read by the library.
 mod arrays;
-mod blocks;
 mod compress;
 mod machine;
 mod path;
@@ -29,7 +28,6 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(compress::compress, module)?)?;
     module.add_function(wrap_pyfunction!(table::learn_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::encode_table, module)?)?;
-    blocks::register(module)?;
     module.add_function(wrap_pyfunction!(train, module)?)?;
     module.add_function(wrap_pyfunction!(basis, module)?)?;
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;
@@ -38,10 +36,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(all_finite, module)?)
 }
 
-/// Trains as a request in JSON asks for, from the vectors of `start` where it is given; gives the machine, the smaller ones of the size path, and as JSON text the metrics of all and
+/// Trains as a request in JSON asks for; gives the machine, the smaller ones of the size path, and as JSON text the metrics of all and
 /// the settings that tuning tried.
 #[pyfunction]
-#[pyo3(signature = (request, rows, labels=None, codes=None, values=None, weights=None, threads=1, report=None, start=None))]
+#[pyo3(signature = (request, rows, labels=None, codes=None, values=None, weights=None, threads=1, report=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
 fn train(
     py: Python,
@@ -53,15 +51,13 @@ fn train(
     weights: Option<Vec<f64>>,
     threads: usize,
     report: Option<Py<PyAny>>,
-    start: Option<PyRef<PyMachine>>,
 ) -> PyResult<(PyMachine, Vec<PyMachine>, String, Option<String>)> {
     work::guarded(|| {
         let request = Train::from_json(request).map_err(work::refused)?;
         let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
         let data = Dataset { weights, ..Dataset::new(rows.to_points()?, arrays::target(codes, values, labels)?) };
-        let given = Given { start: start.map(|machine| machine.inner().clone()), ..Given::default() };
         let done = work::interruptible(py, threads, report, move |watch| {
-            let trained = request.run(&data, &given, watch)?;
+            let trained = request.run(&data, &Given::default(), watch)?;
             let metrics = if trained.smaller.is_empty() { vec![] } else { trained.metrics(&data, watch)? };
             Ok((trained, metrics))
         })?;
