@@ -57,7 +57,7 @@ impl Input {
         }
         let seen = counted(reservoir.seen() as usize, "row");
         let sample = reservoir.finish().map_err(|error| Failure::in_file(path, error))?;
-        session.note(&format!("trained on {} of {seen}", counted(sample.len(), "row")));
+        session.note(format!("trained on {} of {seen}", counted(sample.len(), "row")));
         Ok(sample)
     }
 

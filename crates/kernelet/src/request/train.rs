@@ -153,7 +153,7 @@ impl Train {
         match serde_json::to_value(self) {
             // A cache that is a file is for training by blocks, see `check_blocks`.
             Ok(Value::Object(map)) => {
-                let used = |(name, value): &(String, Value)| !value.is_null() && !(name == "cache" && value.is_string());
+                let used = |(name, value): &(String, Value)| !(value.is_null() || name == "cache" && value.is_string());
                 map.into_iter().filter(used).map(|(name, _)| name).collect()
             }
             _ => vec![],

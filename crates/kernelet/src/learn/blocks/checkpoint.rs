@@ -25,6 +25,9 @@ pub(super) struct Kept<'a> {
     written: Instant,
 }
 
+/// The vectors of an earlier run, and the steps behind them.
+pub(super) type Begun = (Vec<f64>, usize);
+
 #[derive(Serialize, Deserialize)]
 struct Entry {
     problem: String,
@@ -33,7 +36,7 @@ struct Entry {
 
 impl<'a> Kept<'a> {
     /// For rows of `dim` features; and the vectors and steps in the file, where there is one.
-    pub fn open(file: &'a Path, problem: &dyn fmt::Debug, dim: usize, watch: &Watch) -> Result<(Self, Option<(Vec<f64>, usize)>)> {
+    pub fn open(file: &'a Path, problem: &dyn fmt::Debug, dim: usize, watch: &Watch) -> Result<(Self, Option<Begun>)> {
         let problem = checksum::of_debug(&(env!("CARGO_PKG_VERSION"), "blocks", problem));
         let kept = Kept { file, problem, written: Instant::now() };
         if !file.exists() {

@@ -27,8 +27,12 @@ impl Engine for LocalEngine<'_> {
         std::thread::scope(|scope| -> Result<()> {
             let (sender, receiver) = sync_channel(0);
             scope.spawn(move || {
-                // The receiver is gone where the work has ended early.
-                let _ = (0..blocks.n_blocks()).try_for_each(|index| sender.send(blocks.block(index)));
+                for index in 0..blocks.n_blocks() {
+                    // The receiver is gone where the work has ended early.
+                    if sender.send(blocks.block(index)).is_err() {
+                        break;
+                    }
+                }
             });
             receiver.into_iter().try_for_each(|block| tree.push(pass.sums(&*block?)?))
         })?;
