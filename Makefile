@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc library bench-device
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc library bench-device
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,6 +76,12 @@ library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for 
 	cp target/release/libkernelet_c.so target/library/libkernelet.so
 	cp target/release/libkernelet_c.a target/library/libkernelet.a
 	cp crates/kernelet-c/include/kernelet.h target/library/
+
+test-hard: ## the long runs of the tests of faults: hundreds of killed processes
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet-cli --test faults -- --nocapture
+
+deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
+	cargo deny check
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check
