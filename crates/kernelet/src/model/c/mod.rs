@@ -8,6 +8,7 @@
 //!
 //! In the templates of this folder `@` stands for `name_` and `$` for `NAME_`. Cost of writing: one pass over the numbers.
 mod calibrate;
+mod cascade;
 mod decide;
 mod fixed;
 mod fixed_kernel;
@@ -16,6 +17,7 @@ mod numbers;
 mod self_test;
 mod source;
 
+pub use cascade::cascade_to_code;
 pub use fixed::fixed_code;
 
 use std::path::Path;
