@@ -252,6 +252,10 @@ impl Export {
         session.answer(&exported)
     }
 
+    fn c_options(&self) -> c::Options {
+        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() }
+    }
+
     fn write_c(&self, machine: &Machine, chosen: &Chosen, report_losses: impl Fn()) -> Result<Exported> {
         let (name, header_name) = (self.c_options().name, c::header_name(&self.output)?);
         let code = match (&chosen.fixed, chosen.numbers) {
