@@ -105,7 +105,7 @@ def kernelet_parts(folder, model, precision, X, data):
 def peers(folder, X, y, rows):
     """Name, error on the rows it is asked, sources, head, type and rows of the peers' code."""
     scale = StandardScaler().fit(X)
-    full = SVC(C=10, gamma="scale").fit(scale.transform(X), y)
+    full = SVC(C=10, gamma=1 / X.shape[1]).fit(scale.transform(X), y)
     scaled = scale.transform(rows)
     try:
         import m2cgen

@@ -108,12 +108,7 @@ uint32_t depth(void)
 
 __attribute__((noreturn)) static void stop(void)
 {
-#ifdef __riscv
-    const long reason[2] = { 0x20026, 0 };
-    host(0x18, reason);
-#else
     host(0x18, (const void *)0x20026);
-#endif
     for (;;) {
     }
 }

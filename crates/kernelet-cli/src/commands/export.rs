@@ -240,26 +240,27 @@ impl Export {
         if self.to != To::C {
             return Err(Failure::failed("a cascade of machines is exported as C source alone, --to c: other formats hold one machine"));
         }
-        if self.drop_features.is_some() || self.data.is_some() || self.max_loss.is_some() || self.is_whole() {
-            return Err(Failure::usage(
-                "--drop-features, --data, --max-loss and whole numbers are for one machine, and this is a cascade of several",
-            ));
+        if self.drop_features.is_some() {
+            return Err(Failure::usage("--drop-features is for one machine, and this is a cascade of several"));
         }
-        let code = c::cascade_to_code(cascade, &self.c_options(self.precision()), &c::header_name(&self.output)?)?;
+        if self.is_whole() || self.data.is_some() {
+            return Err(Failure::usage("a cascade is exported with --precision f64 or f32, without --data"));
+        }
+        let code = c::cascade_to_code(cascade, &self.c_options(), &c::header_name(&self.output)?)?;
         let exported = self.written_c(&code)?;
         exported.talk(session);
         session.answer(&exported)
     }
 
-    fn c_options(&self, precision: Precision) -> c::Options {
-        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision }
+    fn c_options(&self) -> c::Options {
+        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() }
     }
 
     fn write_c(&self, machine: &Machine, chosen: &Chosen, report_losses: impl Fn()) -> Result<Exported> {
-        let header_name = c::header_name(&self.output)?;
+        let (name, header_name) = (self.c_options().name, c::header_name(&self.output)?);
         let code = match (&chosen.fixed, chosen.numbers) {
-            (Some(fixed), _) => c::fixed_code(machine, fixed, &self.c_options(Precision::F64).name, &header_name),
-            (None, Numbers::Real(precision)) => c::to_code(machine, &self.c_options(precision), &header_name),
+            (Some(fixed), _) => c::fixed_code(machine, fixed, &name, &header_name),
+            (None, Numbers::Real(precision)) => c::to_code(machine, &c::Options { name, precision }, &header_name),
             (None, Numbers::Whole(_)) => Err(kernelet::Error::data("the machine was not quantised")),
         }?;
         report_losses();
