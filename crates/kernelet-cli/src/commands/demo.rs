@@ -238,7 +238,7 @@ impl Answer for Shown {
         if let [model, small, train, test] = &self.files[..] {
             text += &format!("Written: {model}, {small}, {train}, {test}\n\nTry:\n");
             text += &format!(
-                "  kernelet evaluate {small} {test}\n  kernelet inspect {small} --images 8x8 -o vectors.svg\n  \
+                "  kernelet evaluate {small} {test}\n  kernelet inspect {small} --images 8x8 -o vectors.png\n  \
                  kernelet train {train} -o other.model --vectors 20 --gamma 0.0004 --c 10\n"
             );
         }

@@ -30,7 +30,9 @@ fn features_that_never_occur_cost_nothing_and_dense_storage_is_refused_with_the_
             run(&["evaluate", &folder.path("e.libsvm"), &data]).succeeded();
             run(&["export", &model, "-o", &folder.path("e.onnx"), "--to", "onnx"]).failed(1, "the export needs dense storage of ");
             let want = train(&near, flags).json();
-            assert_eq!((&found["vectors"], &found["train_error"]), (&want["vectors"], &want["train_error"]), "{flags:?}");
+            // Near features are few enough to be held dense, where sums have another order.
+            let [a, b] = [&found, &want].map(|json| json["train_error"].as_f64().unwrap());
+            assert!(found["vectors"] == want["vectors"] && (a - b).abs() < 1e-6, "{flags:?}: {found} {want}");
         }
         for flags in [&["--scale", "minmax"][..], &["--scale", "standard", "--vectors", "4"]] {
             let said = train(&data, flags).failed(1, "needs dense storage of ").err;

@@ -15,7 +15,7 @@ use crate::{
 fn every_long_command_ends_on_a_signal_and_leaves_whole_files() {
     let folder = Folder::new();
     let (data, small) = (folder.file("a.svm", hard(400)), folder.file("b.svm", two_classes(100)));
-    let (model, output, many) = (folder.path("model"), folder.path("output"), folder.file("many.svm", hard(20_000)));
+    let (model, output, many) = (folder.path("model"), folder.path("output"), folder.file("many.svm", hard(5_000)));
     run(&["train", &data, "-o", &model, "--gamma", "2", "--c", "10"]).succeeded();
     let commands: [&[&str]; 7] = [
         &["train", &data, "-o", &output, "--gamma", "2", "--c", "1e4", "--tolerance", "1e-6"],
@@ -37,8 +37,8 @@ fn every_long_command_ends_on_a_signal_and_leaves_whole_files() {
     fs::remove_file(&output).unwrap();
     let before = folder.names();
     let mut moments = Moments(3);
-    for turn in 0..times(14, 300) {
-        let (which, signal) = (turn % commands.len(), ["INT", "TERM", "KILL"][turn / commands.len() % 3]);
+    for turn in 0..times(7, 300) {
+        let (which, signal) = (turn % commands.len(), ["INT", "TERM", "KILL"][turn % 3]);
         fs::write(&output, "old").unwrap();
         let mut child = command(commands[which]).spawn().unwrap();
         let done = ended_within(&mut child, usual[which].mul_f64(moments.next()));
@@ -47,8 +47,7 @@ fn every_long_command_ends_on_a_signal_and_leaves_whole_files() {
         }
         // A first Ctrl-C asks; nothing may take longer than the run itself would have, with room for a busy machine.
         let ended = ended_within(&mut child, 4 * usual[which] + Duration::from_secs(30));
-        let clock = child.id();
-        assert!(ended, "{:?} hangs after SIG{signal} ({clock})", commands[which]);
+        assert!(ended, "{:?} hangs after SIG{signal}", commands[which]);
         let ended = child.wait_with_output().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr).into_owned();
         let found = fs::read(&output).unwrap();
