@@ -36,7 +36,8 @@ impl BasisMethod for SupportBasis {
     fn choose_for(&self, kernel: &Kernel, data: &Dataset, budget: &BasisBudget, watch: &Watch) -> Result<Basis> {
         budget.check(kernel, &data.points)?;
         let before = watch.evaluations();
-        let full = Svc { kernel: kernel.clone(), ..self.svc.clone() }.learn(data, watch)?;
+        let multiclass = self.svc.multiclass.on_given_vectors();
+        let full = Svc { kernel: kernel.clone(), multiclass, ..self.svc.clone() }.learn(data, watch)?;
         let basis = Basis::of_vectors(kernel, &data.points, &full.machine.expansion.vectors, vec![], JITTER)?;
         watch.evaluated(basis.evaluations);
         Ok(Basis { status: full.report.status, evaluations: watch.evaluations() - before, ..basis })
@@ -58,11 +59,12 @@ mod tests {
             let svc = Svc {
                 kernel: Kernel::gaussian(gamma),
                 c: 5.0,
-                multiclass: crate::learn::Multiclass::OneVsRest,
+                multiclass: crate::learn::Multiclass::Shared,
                 tolerance: 1e-6,
                 ..Svc::default()
             };
-            let full = svc.learn(&data, &Watch::none()).unwrap().machine;
+            let one_each = Svc { multiclass: crate::learn::Multiclass::OneVsRest, ..svc.clone() };
+            let full = one_each.learn(&data, &Watch::none()).unwrap().machine;
             let (basis, budget) = (Box::new(SupportBasis { svc: svc.clone() }), BasisBudget::vectors(usize::MAX));
             let again =
                 OnBasis { basis, budget, learner: Box::new(svc), shrink: Shrink::Never }.learn(&data, &Watch::none()).unwrap().machine;
