@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from ._relevance import RVC, RVR
     from ._ridge import SparseKernelRidge
     from ._svm import SparseSVC, SparseSVR
+    from ._warnings import GoalWarning
 
 __all__ = [
     "GreedyBasis",
+    "GoalWarning",
     "Machine",
     "Path",
     "RVC",
@@ -46,6 +48,7 @@ __all__ = [
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
+    "GoalWarning": "_warnings",
     "GreedyBasis": "_basis",
     "Path": "_path",
     "RVC": "_relevance",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import warnings
 from collections.abc import Callable
@@ -10,22 +9,20 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_array, check_consistent_length, column_or_1d
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound
 from ._base import KernelMachine
 from ._convert import Converted, convert
-from ._folded import SmallPipeline
-from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
 from ._request import request, watched
 from ._tables import encoded
 from ._tables import known as known_of
+from ._warnings import warn_of_goals
+from ._wrappers import of_wrapper
 
 
 def compress(
@@ -36,7 +33,7 @@ def compress(
     n_vectors: int | None = None,
     fraction: float | None = None,
     max_residual: float | None = None,
-    max_loss: float | None = None,
+    max_loss: float | str | None = None,
     min_agreement: float | None = None,
     max_bytes: int | None = None,
     metric: str | None = None,
@@ -53,16 +50,19 @@ def compress(
     Parameters
     ----------
     model : fitted estimator, path or Machine
-        ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``KernelPCA``; a ``Pipeline`` that
-        ends in one; ``CalibratedClassifierCV`` around one, each of whose estimators becomes small and keeps its probabilities for X; an estimator of this
-        package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. It is read, never trained again.
+        ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``GaussianProcessClassifier`` (the sign of
+        its latent mean), ``KernelPCA``; an estimator of this package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. Around one of them: a
+        ``Pipeline`` with any steps before it; ``GridSearchCV`` and other searches (the best estimator); ``CalibratedClassifierCV``, whose probabilities for X
+        are kept; ``OneVsRestClassifier``, ``OneVsOneClassifier``, ``MultiOutputClassifier``, ``MultiOutputRegressor``, ``TransformedTargetRegressor``, each of whose
+        models becomes small by itself: sizes and goals are those of each. A model is read, never trained again.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows the model was trained on, or like them. Without them only the model is used.
     y : array-like of shape (n_samples,), default=None
         Their targets, for errors and for refits that use them.
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
         How small, or how good: the flags of ``kernelet compress`` of these names. The result is the smallest machine that meets all
-        requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used.
+        requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used. ``max_loss="1%"`` is 1 % of the rows, of numbers
+        1 % of their variance: R2 falls by 0.01 at most. A goal that is not met warns (:class:`kernelet.GoalWarning`).
     metric : str, default=None
         The metric whose increase ``max_loss`` bounds.
     method : str, default='auto'
@@ -84,8 +84,8 @@ def compress(
     Returns
     -------
     small : estimator
-        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_`` and :meth:`at`; a pipeline with the same other steps
-        where the model is a pipeline.
+        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_``, ``validation_`` and :meth:`at`; the model with such
+        estimators inside where it holds others.
 
     Examples
     --------
@@ -115,21 +115,8 @@ class _Work:
         self.asked, self.threads, self.verbose = asked, threads, verbose
 
     def smaller(self, model: Any, X: Any, y: Any) -> Any:
-        if isinstance(model, Pipeline):
-            check_is_fitted(model)
-            last = self.smaller(model.steps[-1][1], X if X is None or len(model.steps) == 1 else model[:-1].transform(X), y)
-            return SmallPipeline([*model.steps[:-1], (model.steps[-1][0], last)])
-        if isinstance(model, CalibratedClassifierCV):
-            check_is_fitted(model)
-            return self.calibrated(model, X, y)
-        return self.one(convert(model), X, y)
-
-    def calibrated(self, model: Any, X: Any, y: Any) -> Any:
-        """Smaller machines, with curves of their own where their outputs are others."""
-        small = copy.copy(model)
-        parts = model.calibrated_classifiers_
-        small.calibrated_classifiers_ = [calibrated_again(part, self.smaller(part.estimator, X, y), X) for part in parts]
-        return small
+        around = of_wrapper(model, X, y, self.smaller)
+        return self.one(convert(model), X, y) if around is None else around
 
     def one(self, found: Converted, X: Any, y: Any) -> KernelMachine:
         about = json.loads(found.machine.description())
@@ -140,9 +127,32 @@ class _Work:
         # Decisions of pairs need a machine that has them.
         pairs = found.params.get("decision_function_shape") == "ovo" and "layout" not in self.asked
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
+        asked["max-loss"] = _loss(asked["max-loss"], values, asked["metric"])
         arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
         machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
-        return _estimator(found, machine, path, json.loads(report))
+        about = json.loads(report)
+        warn_of_goals(about, asked, codes is not None)
+        return _estimator(found, machine, path, about)
+
+
+def _loss(goal: Any, values: Any, metric: str | None) -> Any:
+    """The largest rise of the loss: a percentage is one of the rows, or of the variance of numbers."""
+    if not isinstance(goal, str):
+        return goal
+    try:
+        if not goal.endswith("%"):
+            raise ValueError
+        part = float(goal[:-1]) / 100
+    except ValueError:
+        raise ValueError(f"max_loss is {goal!r}, but must be a number or a percentage such as '1%'") from None
+    if values is None:
+        return part
+    if metric not in (None, "mse"):
+        raise ValueError(f"max_loss is {goal!r}, a percentage of the variance, which goes with metric='mse'; give a number with metric={metric!r}")
+    variance = float(np.var(values, axis=0).mean())
+    if variance == 0.0:
+        raise ValueError("max_loss is a percentage of the variance of y, which is 0; give a number")
+    return part * variance
 
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
@@ -184,7 +194,16 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, repor
     small._set_machine(machine)
     small.path_ = Path(figures, at, machine)
     small.agreement_, small.report_ = figures[-1].get("agreement"), report
+    small.validation_ = report.get("validation") or _validation(report)
     return small
+
+
+def _validation(report: dict[str, Any]) -> dict[str, Any] | None:
+    """What validation rows say of the machine; None without any."""
+    if not report.get("held_out_rows"):
+        return None
+    names = {"loss": "held_out_loss", "loss_before": "held_out_loss_before", "agreement": "held_out_agreement", "rows": "held_out_rows"}
+    return {name: report.get(key) for name, key in names.items()}
 
 
 def _target(found: Converted, about: dict[str, Any], rows: Any, y: Any) -> tuple[Any, Any]:

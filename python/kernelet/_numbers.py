@@ -19,7 +19,9 @@ class Numbers(KernelMachine):
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = np.ascontiguousarray(y.reshape(len(y), -1))
-        return self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        self._learned_support(X.shape)
+        return self
 
     def predict(self, X):
         """The predicted number of each row.
@@ -40,7 +42,8 @@ class Numbers(KernelMachine):
     def _loaded(self, about) -> None:
         if about["decision"]["rule"] != "values":
             raise ValueError(f"{type(self).__name__} holds machines that predict numbers, but this model does not")
-        self._one_target = about["outputs"] == 1
+        saved = about["facts"].get("estimator") or {}
+        self._one_target = saved.get("one_target", about["outputs"] == 1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,10 +7,11 @@ from sklearn.base import OutlierMixin
 
 from ._base import KernelMachine
 from ._docs import described
+from ._support import Support
 
 
 @described()
-class SparseOneClassSVM(OutlierMixin, KernelMachine):
+class SparseOneClassSVM(OutlierMixin, Support, KernelMachine):
     """What is like the training rows and what is not, with a chosen number of expansion vectors.
 
     Parameters
@@ -21,6 +22,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     {budget}
     tol : float, default=1e-3
         Training stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values.
     {metric}
@@ -30,6 +32,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     ----------
     offset_ : float
         ``decision_function = score_samples - offset_``.
+    {support}
     {learned}
     {fitted}
 
@@ -56,6 +59,8 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         coef0=0.0,
         method="auto",
         tol=1e-3,
+        shrinking=True,
+        max_iter=-1,
         cache_size=200,
         ard=False,
         projection=None,
@@ -72,6 +77,8 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection
@@ -100,7 +107,9 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
             The fitted estimator.
         """
         X, _ = self._begin(X)
-        return self._keep(*self._learn(self._request(), X, weights=self._weights(sample_weight, X)))
+        self._keep(*self._learn(self._request(), X, weights=self._weights(sample_weight, X)))
+        self._learned_support(X.shape)
+        return self
 
     def decision_function(self, X):
         """Above 0 for rows that are like the training rows.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_array
 
+from ._arrays import rows_of, unscaled
 from ._base import KernelMachine
 from ._docs import described
 
@@ -19,6 +24,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         Components to keep, at most as many as there are; a number below 1 keeps as many as have this part of the variance.
     whiten : bool, default=False
         Divide the features by their standard deviations.
+    fit_inverse_transform : bool, default=False
+        Keep what :meth:`inverse_transform` needs: the mean of the training rows in feature space, as coefficients of the vectors.
     {kernel}
     {budget}
     {metric}
@@ -26,6 +33,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
 
     Attributes
     ----------
+    explained_variance_ : ndarray of shape (n_components,)
+        The variance of the training rows along each component, largest first.
     {learned}
     {fitted}
 
@@ -46,6 +55,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         *,
         n_components=10,
         whiten=False,
+        fit_inverse_transform=False,
         kernel="gaussian",
         gamma="scale",
         degree=3,
@@ -61,6 +71,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         self.n_vectors = n_vectors
         self.n_components = n_components
         self.whiten = whiten
+        self.fit_inverse_transform = fit_inverse_transform
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -89,9 +100,23 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
             The fitted estimator.
         """
         X, _ = self._begin(X, ensure_min_samples=2)
+        self._keep(*self._learn(self._request(**self._components(X.shape[0])), X))
+        self._n_rows, self._mean = X.shape[0], None
+        if self.fit_inverse_transform:
+            if self._values_are_given():
+                raise ValueError("inverse_transform needs a kernel by name; of a function or of given values no point can be found")
+            self._mean = self.machine_.mean_on_vectors(rows_of(X))
+            # A kernel without pre-images is rejected here, not at the first use.
+            self.machine_.pre_images(np.zeros((0, self._n_features_out)), self._mean)
+        return self
+
+    def _components(self, rows: int) -> dict[str, Any]:
+        """How many components are asked for, as settings of the library."""
         part = isinstance(self.n_components, (float, np.floating)) and self.n_components < 1
-        how_many = {"explained" if part else "components": self.n_components, "whiten": self.whiten}
-        return self._keep(*self._learn(self._request(**how_many), X))
+        return {"explained" if part else "components": self.n_components, "whiten": self.whiten}
+
+    def _usual_gamma(self) -> str:
+        return "auto"
 
     def transform(self, X):
         """The components of each row.
@@ -107,6 +132,40 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
             One column for each component.
         """
         return self._outputs(X)
+
+    def inverse_transform(self, X):
+        """The rows whose components are nearest to these: pre-images, found by fixed points.
+
+        With fewer components than the data have directions this removes what the others hold, such as noise.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Components.
+
+        Returns
+        -------
+        rows : ndarray of shape (n_samples, n_features)
+            One row for each row of components.
+        """
+        machine = self._fitted()
+        if getattr(self, "_mean", None) is None:
+            raise NotFittedError("inverse_transform needs an estimator that was fitted here with fit_inverse_transform=True; model files do not keep the mean")
+        scale = self._about()["scale"]
+        if scale and scale.get("map") is not None:
+            raise ValueError("a learned map of the features has no inverse; fit without projection")
+        features = check_array(X, dtype=np.float64, order="C")
+        if features.shape[1] != self._n_features_out:
+            raise ValueError(f"X has {features.shape[1]} components, but the estimator has {self._n_features_out}")
+        return unscaled(machine.pre_images(features, self._mean, self._threads()), scale)
+
+    @property
+    def explained_variance_(self):
+        """The variance of the training rows along each component, largest first."""
+        features = self._about()["facts"].get("features")
+        if features is None:
+            raise AttributeError("a machine that was compressed does not know the variances of its components")
+        return np.array(features["variances"])
 
     @property
     def _n_features_out(self):

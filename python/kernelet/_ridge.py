@@ -44,6 +44,9 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
     _settings = {"alpha": "lambda"}
     _several_targets = True
 
+    def _usual_gamma(self) -> str:
+        return "auto"
+
     def __init__(
         self,
         n_vectors=100,

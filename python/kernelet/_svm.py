@@ -6,12 +6,13 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import KernelMachine
 from ._docs import described
-from ._labels import Labels
+from ._labels import Decisions, ProbabilitiesOnRequest
 from ._numbers import Numbers
+from ._support import Support
 
 
 @described("``'margin'``, where vectors and machine are found together")
-class SparseSVC(ClassifierMixin, Labels, KernelMachine):
+class SparseSVC(ClassifierMixin, Support, ProbabilitiesOnRequest, Decisions, KernelMachine):
     """Support vector classification with a chosen number of expansion vectors.
 
     Parameters
@@ -26,10 +27,15 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         How several classes become two-class problems; None is one-vs-one for the full machine, shared with a budget.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Whether one-vs-one machines return one decision value for each class or one for each pair.
+    break_ties : bool, default=False
+        Predict the class of the largest decision value, not that of the most votes; the same where there are no votes.
+    probability : bool, 'sigmoid' or 'isotonic', default=False
+        Fit curves for :meth:`predict_proba` by cross-validation; True is a sigmoid. It takes ``options={'folds': 5}`` more fits.
     class_weight : dict, 'balanced' or None, default=None
         Factors of C for the classes.
     tol : float, default=1e-3
         The full machine stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values of the full machine.
     {metric}
@@ -41,6 +47,9 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
     {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Their factors of C.
+    {support}
     {learned}
     {fitted}
 
@@ -71,8 +80,12 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         loss=None,
         multiclass=None,
         decision_function_shape="ovr",
+        break_ties=False,
+        probability=False,
         class_weight=None,
         tol=1e-3,
+        shrinking=True,
+        max_iter=-1,
         cache_size=200,
         ard=False,
         projection=None,
@@ -92,8 +105,12 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self.loss = loss
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.probability = probability
         self.class_weight = class_weight
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection
@@ -122,13 +139,11 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self : SparseSVC
             The fitted estimator.
         """
-        if self.decision_function_shape not in ("ovr", "ovo"):
-            raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, but must be 'ovr' or 'ovo'")
         return self._fit_classes(X, y, sample_weight)
 
 
 @described()
-class SparseSVR(RegressorMixin, Numbers, KernelMachine):
+class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
     """Support vector regression with a chosen number of expansion vectors.
 
     Parameters
@@ -141,6 +156,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
     {budget}
     tol : float, default=1e-3
         Training stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values.
     {metric}
@@ -150,6 +166,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
     Attributes
     ----------
     {tuning}
+    {support}
     {learned}
     {fitted}
 
@@ -177,6 +194,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         coef0=0.0,
         method="auto",
         tol=1e-3,
+        shrinking=True,
+        max_iter=-1,
         cache_size=200,
         ard=False,
         projection=None,
@@ -195,6 +214,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection

@@ -1,0 +1,58 @@
+"""scikit-learn's ``KernelRidge`` by the same name and with the same signature; see ``docs/replace-svc.md``."""
+
+from __future__ import annotations
+
+from ._drop_in import DropIn, described_as_there
+from ._kernels import check_kernel_params
+from ._ridge import SparseKernelRidge
+
+__all__ = ["KernelRidge"]
+
+
+@described_as_there
+class KernelRidge(DropIn, SparseKernelRidge):
+    """Kernel ridge regression; in place of ``sklearn.kernel_ridge.KernelRidge``, with an offset that is not penalised."""
+
+    def __init__(
+        self,
+        alpha=1,
+        *,
+        kernel="linear",
+        gamma=None,
+        degree=3,
+        coef0=1,
+        kernel_params=None,
+        n_vectors=None,
+        method="auto",
+        options=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.alpha = alpha
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_params = kernel_params
+        self.n_vectors = n_vectors
+        self.method = method
+        self.options = options
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Trains the machine; see :meth:`kernelet.SparseKernelRidge.fit`."""
+        check_kernel_params(self.kernel_params)
+        return super().fit(X, y, sample_weight)
+
+    @property
+    def dual_coef_(self):
+        """The coefficients of the vectors, (m,) or (m, n_targets)."""
+        return self.coefficients_[:, 0] if self._one_target else self.coefficients_
+
+    @property
+    def X_fit_(self):
+        """The expansion vectors; the training rows with ``n_vectors=None``."""
+        return self.vectors_
