@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._pca import SparseKernelPCA
     from ._plots import plot_boundary, plot_scales, plot_vectors
     from ._relevance import RVC, RVR
+    from ._report import report
     from ._ridge import SparseKernelRidge
     from ._svm import SparseSVC, SparseSVR
     from ._warnings import GoalWarning
@@ -44,6 +45,7 @@ __all__ = [
     "plot_boundary",
     "plot_scales",
     "plot_vectors",
+    "report",
 ]
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
@@ -64,6 +66,7 @@ _HOMES = {
     "plot_boundary": "_plots",
     "plot_scales": "_plots",
     "plot_vectors": "_plots",
+    "report": "_report",
 }
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _check_sample_weight, check_is_fitted, validate_data
@@ -20,6 +22,7 @@ from ._path import path_of
 from ._request import request, watched
 from ._tables import encoded, known, learned, needs_encoding
 from ._warnings import warn_of_training
+from ._types import Self
 
 
 class KernelMachine(BaseEstimator):
@@ -164,7 +167,7 @@ class KernelMachine(BaseEstimator):
     def _set_machine(self, machine: _core.Machine) -> None:
         self.machine_ = machine
 
-    def at(self, n_vectors: int):
+    def at(self, n_vectors: int) -> Self:
         """This estimator with the largest machine of ``path_`` that has at most so many vectors; nothing is trained.
 
         Parameters
@@ -210,28 +213,28 @@ class KernelMachine(BaseEstimator):
     # Fitted state ------------------------------------------------------------------------------------------------------
 
     @property
-    def vectors_(self):
+    def vectors_(self) -> Any:
         """The expansion vectors, (m, n_features); a CSR array where the training rows are sparse."""
         vectors = array_of(self._fitted().vectors())
         return self._X_fit[vectors.indices] if hasattr(self, "_X_fit") else unscaled(vectors, self._about()["scale"])
 
     @property
-    def coefficients_(self):
+    def coefficients_(self) -> NDArray[Any]:
         """The coefficients of the vectors, (m, outputs)."""
         return self._fitted().coefficients()
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> NDArray[Any]:
         """The offset of each output."""
         return self._fitted().offsets()
 
     @property
-    def gamma_(self):
+    def gamma_(self) -> float | None:
         """The width of the kernel; None for kernels that have none."""
         return self._about()["gamma"]
 
     @property
-    def feature_scales_(self):
+    def feature_scales_(self) -> NDArray[Any]:
         """The learned factor of each feature, after standardisation; of a map the length of the feature's column."""
         metric = self._about()["facts"].get("metric")
         if metric is None:
@@ -240,13 +243,13 @@ class KernelMachine(BaseEstimator):
         return np.array(scales)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> NDArray[Any]:
         """The squared scales, which add up to 1."""
         squares = self.feature_scales_**2
         return squares / squares.sum()
 
     @property
-    def projection_(self):
+    def projection_(self) -> NDArray[Any]:
         """The learned map of standardised features, (projection, n_features)."""
         scale = self._about()["scale"]
         if not scale or scale.get("map") is None:
@@ -254,7 +257,7 @@ class KernelMachine(BaseEstimator):
         return np.array(scale["map"])
 
     @property
-    def n_vectors_(self):
+    def n_vectors_(self) -> int:
         """The number of expansion vectors."""
         return self._about()["vectors"]
 
@@ -263,23 +266,23 @@ class KernelMachine(BaseEstimator):
 
     # Files -------------------------------------------------------------------------------------------------------------
 
-    def save(self, path) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes the machine as a model file that the program ``kernelet`` reads too."""
         with_estimator(self._to_file(), self).save(path)
 
-    def to_onnx(self, path, precision: str = "f64") -> None:
+    def to_onnx(self, path: str | PathLike[str], precision: str = "f64") -> None:
         """Writes the machine as an ONNX graph that takes and returns numbers of this precision, ``'f64'`` or ``'f32'``."""
         self._to_file().save(path, "onnx", precision)
 
-    def to_libsvm(self, path) -> None:
+    def to_libsvm(self, path: str | PathLike[str]) -> None:
         """Writes the machine as a LIBSVM model, where LIBSVM has such a machine."""
         self._to_file().save(path, "libsvm")
 
-    def to_c(self, path, precision: str = "f64") -> None:
+    def to_c(self, path: str | PathLike[str], precision: str = "f64") -> None:
         """Writes the machine as C source beside a header, with ``double`` (``'f64'``) or ``float`` (``'f32'``)."""
         self._to_file().save(path, "c", precision)
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> Any:
         """A fitted ``SVC``, ``SVR`` or ``OneClassSVM`` with this machine's vectors, where scikit-learn has such a machine."""
         from ._to_sklearn import to_sklearn
 
@@ -292,7 +295,7 @@ class KernelMachine(BaseEstimator):
         return machine
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: str | PathLike[str]) -> Self:
         """An estimator with the machine of a model file.
 
         Its parameters are those it was saved with; of a model of the program those of its request, of other models what the machine says.
@@ -302,11 +305,23 @@ class KernelMachine(BaseEstimator):
         estimator = cls()
         estimator._loaded(about)
         estimator.set_params(**parameters(about, estimator._names(), estimator._get_param_names()))
-        vars(estimator).update(known(about))
+        for name, value in known(about).items():
+            setattr(estimator, name, value)
         return estimator._keep([machine])
 
     def _loaded(self, about) -> None:
         """Refuses a machine of another kind, and takes what else is known of it."""
+
+    # Notebooks ---------------------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """The parameters as scikit-learn shows them, and what was learned."""
+        shown: str = super()._repr_html_inner()
+        if not hasattr(self, "machine_"):
+            return shown
+        from ._report import summary
+
+        return shown + summary(self)
 
     # Tags --------------------------------------------------------------------------------------------------------------
 

@@ -6,12 +6,14 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
 from ._files import saved_classes
+from ._types import Self
 
 
 class Labels(KernelMachine):
@@ -52,7 +54,7 @@ class Labels(KernelMachine):
             raise ValueError(f"class_weight has the class {unknown[0]!r}, which y does not have, and none for {unweighted[0]!r}")
         return np.array([float(given.get(c, 1.0)) for c in classes])
 
-    def _fit_classes(self, X, y, sample_weight):
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y = self._begin(X, y)
         codes = self._class_codes(y)
         weights, counting = self._weights(sample_weight, X), None
@@ -79,7 +81,7 @@ class Labels(KernelMachine):
         """The curves for probabilities that are fitted too."""
         return {}
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row.
 
         Parameters
@@ -97,7 +99,7 @@ class Labels(KernelMachine):
             return self.classes_[self.decision_function(X).argmax(axis=1)]
         return self.classes_[machine.classes(self._checked(X), self._threads())]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """How far each row is on the side of each class.
 
         Parameters
@@ -134,7 +136,7 @@ class Labels(KernelMachine):
 class Probabilities(KernelMachine):
     """Classifiers that predict probabilities."""
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class.
 
         Parameters
@@ -150,7 +152,7 @@ class Probabilities(KernelMachine):
         machine = self._fitted()
         return machine.probabilities(self._checked(X), self._threads())
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of :meth:`predict_proba`."""
         return np.log(self.predict_proba(X))
 
@@ -177,12 +179,12 @@ class ProbabilitiesOnRequest(Probabilities):
         return {"probability": self.probability}
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class; see :meth:`SparseLogistic.predict_proba`."""
         return super().predict_proba(X)
 
     @available_if(_has_probabilities)
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of :meth:`predict_proba`."""
         return super().predict_log_proba(X)
 
@@ -191,12 +193,12 @@ class ProbabilitiesOnRequest(Probabilities):
         return np.array(curves.get(name, []))
 
     @property
-    def probA_(self):
+    def probA_(self) -> NDArray[Any]:
         """The slopes of the sigmoids ``1 / (1 + exp(a f + b))``, one for each output; empty without ``probability``."""
         return self._curve_numbers("a")
 
     @property
-    def probB_(self):
+    def probB_(self) -> NDArray[Any]:
         """The offsets of the sigmoids; empty without ``probability``."""
         return self._curve_numbers("b")
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
+from ._types import Self
 
 
 class Numbers(KernelMachine):
@@ -13,7 +17,7 @@ class Numbers(KernelMachine):
 
     _several_targets = False
 
-    def _fit_numbers(self, X, y, sample_weight):
+    def _fit_numbers(self, X: Any, y: Any, sample_weight: Any) -> Self:
         several = self._several_targets
         X, y = self._begin(X, y, y_numeric=True, multi_output=several)
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
@@ -23,7 +27,7 @@ class Numbers(KernelMachine):
         self._learned_support(X.shape)
         return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """The predicted number of each row.
 
         Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_array
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_array
 from ._arrays import rows_of, unscaled
 from ._base import KernelMachine
 from ._docs import described
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
@@ -51,23 +53,23 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        n_components=10,
-        whiten=False,
-        fit_inverse_transform=False,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        ard=False,
-        projection=None,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        n_components: float | None = 10,
+        whiten: bool = False,
+        fit_inverse_transform: bool = False,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        ard: bool = False,
+        projection: int | None = None,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.n_components = n_components
         self.whiten = whiten
@@ -84,7 +86,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Finds the components.
 
         Parameters
@@ -101,13 +103,15 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         """
         X, _ = self._begin(X, ensure_min_samples=2)
         self._keep(*self._learn(self._request(**self._components(X.shape[0])), X))
-        self._n_rows, self._mean = X.shape[0], None
+        self._n_rows = X.shape[0]
+        self._mean: list[float] | None = None
         if self.fit_inverse_transform:
             if self._values_are_given():
                 raise ValueError("inverse_transform needs a kernel by name; of a function or of given values no point can be found")
-            self._mean = self.machine_.mean_on_vectors(rows_of(X))
+            mean = self.machine_.mean_on_vectors(rows_of(X))
             # A kernel without pre-images is rejected here, not at the first use.
-            self.machine_.pre_images(np.zeros((0, self._n_features_out)), self._mean)
+            self.machine_.pre_images(np.zeros((0, self._n_features_out)), mean)
+            self._mean = mean
         return self
 
     def _components(self, rows: int) -> dict[str, Any]:
@@ -118,7 +122,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
     def _usual_gamma(self) -> str:
         return "auto"
 
-    def transform(self, X):
+    def transform(self, X: Any) -> NDArray[Any]:
         """The components of each row.
 
         Parameters
@@ -133,7 +137,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         """
         return self._outputs(X)
 
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Any) -> NDArray[Any]:
         """The rows whose components are nearest to these: pre-images, found by fixed points.
 
         With fewer components than the data have directions this removes what the others hold, such as noise.
@@ -148,8 +152,8 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         rows : ndarray of shape (n_samples, n_features)
             One row for each row of components.
         """
-        machine = self._fitted()
-        if getattr(self, "_mean", None) is None:
+        machine, mean = self._fitted(), getattr(self, "_mean", None)
+        if mean is None:
             raise NotFittedError("inverse_transform needs an estimator that was fitted here with fit_inverse_transform=True; model files do not keep the mean")
         scale = self._about()["scale"]
         if scale and scale.get("map") is not None:
@@ -157,10 +161,10 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         features = check_array(X, dtype=np.float64, order="C")
         if features.shape[1] != self._n_features_out:
             raise ValueError(f"X has {features.shape[1]} components, but the estimator has {self._n_features_out}")
-        return unscaled(machine.pre_images(features, self._mean, self._threads()), scale)
+        return unscaled(machine.pre_images(features, mean, self._threads()), scale)
 
     @property
-    def explained_variance_(self):
+    def explained_variance_(self) -> NDArray[Any]:
         """The variance of the training rows along each component, largest first."""
         features = self._about()["facts"].get("features")
         if features is None:
@@ -168,7 +172,7 @@ class SparseKernelPCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelM
         return np.array(features["variances"])
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return len(self.intercept_)
 
     def _loaded(self, about) -> None:

@@ -24,6 +24,7 @@ def plot_vectors(estimator: Any, shape: tuple[int, int], columns: int = 10, ax: 
     ax = _axes(ax)
     ax.imshow(sheet, cmap="gray", interpolation="nearest")
     ax.set_axis_off()
+    ax.set_title(f"{len(vectors)} expansion vectors")
     return ax
 
 
@@ -40,9 +41,18 @@ def plot_boundary(estimator: Any, X: Any, y: Any = None, ax: Any = None, points:
     if hasattr(estimator, "classes_"):
         said = np.searchsorted(estimator.classes_, said)
     ax = _axes(ax)
-    ax.contourf(across, up, said.reshape(points, points), alpha=0.3)
-    ax.scatter(X[:, 0], X[:, 1], s=8, c=None if y is None else np.unique(y, return_inverse=True)[1])
-    ax.scatter(*estimator.vectors_.T, s=40, marker="x", color="black")
+    filled = ax.contourf(across, up, said.reshape(points, points), alpha=0.3)
+    classes = [None] if y is None or not hasattr(estimator, "classes_") else np.unique(y)
+    for label in classes:
+        rows = X if label is None else X[np.asarray(y) == label]
+        colour = None if label is None or not hasattr(estimator, "classes_") else filled.cmap(filled.norm(np.searchsorted(estimator.classes_, label)))
+        ax.scatter(rows[:, 0], rows[:, 1], s=8, color=colour, edgecolors="black", linewidths=0.2, label="rows" if label is None else f"class {label}")
+    ax.scatter(*estimator.vectors_.T, s=40, marker="x", color="black", label="expansion vectors")
+    names = getattr(estimator, "feature_names_in_", ["feature 0", "feature 1"])
+    ax.set_xlabel(f"{names[0]} (units of X)")
+    ax.set_ylabel(f"{names[1]} (units of X)")
+    ax.set_title(f"{type(estimator).__name__}, {estimator.n_vectors_} expansion vectors")
+    ax.legend(fontsize="small")
     return ax
 
 
@@ -56,7 +66,9 @@ def plot_scales(estimator: Any, names: Any = None, most: int = 20, ax: Any = Non
     ax.barh(range(len(order)), scales[order])
     ax.set_yticks(range(len(order)), labels)
     ax.invert_yaxis()
-    ax.set_xlabel("learned scale")
+    ax.set_xlabel("learned scale (factor of the standardised feature)")
+    ax.set_ylabel("feature")
+    ax.set_title("Scales of the features")
     return ax
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ._base import KernelMachine
 
@@ -47,17 +48,17 @@ class Support(KernelMachine):
         return found
 
     @property
-    def support_(self):
+    def support_(self) -> NDArray[Any]:
         """The training rows that are support vectors, class by class."""
         return self._support_rows()["rows"]
 
     @property
-    def n_support_(self):
+    def n_support_(self) -> NDArray[Any]:
         """The number of support vectors of each class; of one class and of numbers a single one."""
         return self._support_rows()["counts"]
 
     @property
-    def support_vectors_(self):
+    def support_vectors_(self) -> Any:
         """The support vectors in the order of ``support_``; the vectors of a machine with a budget. Empty where kernel values are given."""
         vectors = self.vectors_
         if self._values_are_given():
@@ -65,12 +66,12 @@ class Support(KernelMachine):
         return vectors[self._order()]
 
     @property
-    def dual_coef_(self):
+    def dual_coef_(self) -> NDArray[Any]:
         """The coefficients of the support vectors, (n_outputs, m); of several classes one-vs-one in LIBSVM's layout, (n_classes - 1, m)."""
         return self._fitted().stored()[self._order()].T
 
     @property
-    def coef_(self):
+    def coef_(self) -> NDArray[Any]:
         """The weights of the features, (n_outputs, n_features), for the linear kernel."""
         if self._about()["kernel"]["name"] != "linear":
             raise AttributeError("coef_ is only available when using a linear kernel")
@@ -83,14 +84,14 @@ class Support(KernelMachine):
         return slice(None) if found is None or "order" not in found else found["order"]
 
     @property
-    def n_iter_(self):
+    def n_iter_(self) -> Any:
         """Steps of the solver: one number for each two-class problem of a full classifier, else all together."""
         self._fitted()
         found = getattr(self, "_support", None)
         return self.report_.get("iterations") if found is None else found["iterations"]
 
     @property
-    def fit_status_(self):
+    def fit_status_(self) -> int:
         """0 where training reached its end, 1 where it stopped before."""
         self._fitted()
         return int(self.report_.get("status") in ("iteration-limit", "cancelled"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import KernelMachine
@@ -9,6 +11,7 @@ from ._docs import described
 from ._labels import Decisions, ProbabilitiesOnRequest
 from ._numbers import Numbers
 from ._support import Support
+from ._types import KernelLike, RandomState, Self
 
 
 @described("``'margin'``, where vectors and machine are found together")
@@ -69,32 +72,32 @@ class SparseSVC(ClassifierMixin, Support, ProbabilitiesOnRequest, Decisions, Ker
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        C=1.0,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        loss=None,
-        multiclass=None,
-        decision_function_shape="ovr",
-        break_ties=False,
-        probability=False,
-        class_weight=None,
-        tol=1e-3,
-        shrinking=True,
-        max_iter=-1,
-        cache_size=200,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        loss: str | None = None,
+        multiclass: str | None = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        probability: bool | str = False,
+        class_weight: dict[Any, float] | str | None = None,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.C = C
         self.kernel = kernel
@@ -122,7 +125,7 @@ class SparseSVC(ClassifierMixin, Support, ProbabilitiesOnRequest, Decisions, Ker
 
     _settings = {"C": "c", "multiclass": "multiclass", "loss": "loss", "tol": "tolerance", "cache_size": "cache"}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters
@@ -184,27 +187,27 @@ class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        C=1.0,
-        epsilon=0.1,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        tol=1e-3,
-        shrinking=True,
-        max_iter=-1,
-        cache_size=200,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.C = C
         self.epsilon = epsilon
@@ -227,7 +230,7 @@ class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
 
     _settings = {"C": "c", "epsilon": "epsilon", "tol": "tolerance", "cache_size": "cache"}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters

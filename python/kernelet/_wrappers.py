@@ -44,7 +44,7 @@ def of_search(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
 
 def of_one_vs_rest(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
     """A smaller machine for each class."""
-    sides = None if y is None else model.label_binarizer_.transform(y)
+    sides: Any = None if y is None else model.label_binarizer_.transform(y)
     sides = sides.toarray() if hasattr(sides, "toarray") else sides
     return _with_parts(model, [smaller(part, X, None if sides is None else sides[:, k]) for k, part in enumerate(_real(model.estimators_))])
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from numpy.typing import NDArray
+
 from ._drop_in import DropIn, described_as_there
 from ._kernels import check_kernel_params
 from ._pca import SparseKernelPCA
+from ._types import KernelLike, RandomState, Self
 
 __all__ = ["KernelPCA"]
 
@@ -20,28 +25,28 @@ class KernelPCA(DropIn, SparseKernelPCA):
 
     def __init__(
         self,
-        n_components=None,
+        n_components: float | None = None,
         *,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1,
-        kernel_params=None,
-        alpha=1.0,
-        fit_inverse_transform=False,
-        eigen_solver="auto",
-        tol=0,
-        max_iter=None,
-        iterated_power="auto",
-        remove_zero_eig=False,
-        random_state=None,
-        copy_X=True,
-        n_jobs=None,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        verbose=0,
-    ):
+        kernel: KernelLike = "linear",
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1,
+        kernel_params: dict[str, Any] | None = None,
+        alpha: float = 1.0,
+        fit_inverse_transform: bool = False,
+        eigen_solver: str = "auto",
+        tol: float = 0,
+        max_iter: int | None = None,
+        iterated_power: int | str = "auto",
+        remove_zero_eig: bool = False,
+        random_state: RandomState = None,
+        copy_X: bool = True,
+        n_jobs: int | None = None,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_components = n_components
         self.kernel = kernel
         self.gamma = gamma
@@ -63,7 +68,7 @@ class KernelPCA(DropIn, SparseKernelPCA):
         self.options = options
         self.verbose = verbose
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Finds the components; see :meth:`kernelet.SparseKernelPCA.fit`."""
         check_kernel_params(self.kernel_params)
         if self.tol not in (0, None):
@@ -74,11 +79,11 @@ class KernelPCA(DropIn, SparseKernelPCA):
         return {"components": rows if self.n_components is None else self.n_components}
 
     @property
-    def eigenvalues_(self):
+    def eigenvalues_(self) -> NDArray[Any]:
         """The eigenvalues of the centred kernel matrix: the variances times the number of rows, largest first."""
         return self.explained_variance_ * self._n_rows
 
     @property
-    def X_fit_(self):
+    def X_fit_(self) -> Any:
         """The expansion vectors; the training rows with ``n_vectors=None``."""
         return self.vectors_

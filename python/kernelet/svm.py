@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
+from . import _core
 from ._base import KernelMachine
 from ._drop_in import DropIn, described_as_there
 from ._labels import Decisions, ProbabilitiesOnRequest
@@ -15,6 +18,7 @@ from ._numbers import Numbers
 from ._one_class import SparseOneClassSVM
 from ._support import Support
 from ._svm import SparseSVC, SparseSVR
+from ._types import KernelLike, RandomState, Self
 
 __all__ = ["SVC", "SVR", "NuSVC", "NuSVR", "OneClassSVM"]
 
@@ -26,26 +30,26 @@ class SVC(DropIn, SparseSVC):
     def __init__(
         self,
         *,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        probability=False,
-        tol=1e-3,
-        cache_size=200,
-        class_weight=None,
-        verbose=False,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        random_state=None,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        n_jobs=None,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.degree = degree
@@ -81,26 +85,26 @@ class NuSVC(ClassifierMixin, DropIn, Support, ProbabilitiesOnRequest, Decisions,
     def __init__(
         self,
         *,
-        nu=0.5,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        probability=False,
-        tol=1e-3,
-        cache_size=200,
-        class_weight=None,
-        verbose=False,
-        max_iter=-1,
-        decision_function_shape="ovr",
-        break_ties=False,
-        random_state=None,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        n_jobs=None,
-    ):
+        nu: float = 0.5,
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: bool | str = False,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        class_weight: dict[Any, float] | str | None = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: RandomState = None,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.nu = nu
         self.kernel = kernel
         self.degree = degree
@@ -121,7 +125,7 @@ class NuSVC(ClassifierMixin, DropIn, Support, ProbabilitiesOnRequest, Decisions,
         self.options = options
         self.n_jobs = n_jobs
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine; see :meth:`kernelet.SparseSVC.fit`."""
         return self._fit_classes(X, y, sample_weight)
 
@@ -133,23 +137,23 @@ class SVR(DropIn, SparseSVR):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        C=1.0,
-        epsilon=0.1,
-        shrinking=True,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -178,23 +182,23 @@ class NuSVR(RegressorMixin, DropIn, Support, Numbers, KernelMachine):
     def __init__(
         self,
         *,
-        nu=0.5,
-        C=1.0,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        shrinking=True,
-        tol=1e-3,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        nu: float = 0.5,
+        C: float = 1.0,
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        tol: float = 1e-3,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.nu = nu
         self.C = C
         self.kernel = kernel
@@ -212,7 +216,7 @@ class NuSVR(RegressorMixin, DropIn, Support, Numbers, KernelMachine):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine; see :meth:`kernelet.SparseSVR.fit`."""
         return self._fit_numbers(X, y, sample_weight)
 
@@ -224,22 +228,22 @@ class OneClassSVM(DropIn, SparseOneClassSVM):
     def __init__(
         self,
         *,
-        kernel="rbf",
-        degree=3,
-        gamma="scale",
-        coef0=0.0,
-        tol=1e-3,
-        nu=0.5,
-        shrinking=True,
-        cache_size=200,
-        verbose=False,
-        max_iter=-1,
-        n_vectors=None,
-        method="auto",
-        options=None,
-        n_jobs=None,
-        random_state=None,
-    ):
+        kernel: KernelLike = "rbf",
+        degree: int = 3,
+        gamma: float | str = "scale",
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        nu: float = 0.5,
+        shrinking: bool = True,
+        cache_size: float = 200,
+        verbose: int = False,
+        max_iter: int = -1,
+        n_vectors: int | None = None,
+        method: str = "auto",
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
         self.kernel = kernel
         self.degree = degree
         self.gamma = gamma
@@ -256,6 +260,6 @@ class OneClassSVM(DropIn, SparseOneClassSVM):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _set_machine(self, machine):
+    def _set_machine(self, machine: _core.Machine) -> None:
         super()._set_machine(machine)
         self.offset_ = np.array([self.offset_])
