@@ -122,7 +122,7 @@ pub fn target_of(machine: &Machine) -> Wanted {
 
 /// The machine in a model file of either kind.
 pub fn model(path: &str) -> Result<(Machine, Kind)> {
-    let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
+    let bytes = model::read_bytes(path)?;
     let machine = model::load_bytes(&bytes, path)?;
     Ok((machine, Kind::of(&bytes).unwrap_or(Kind::Native)))
 }

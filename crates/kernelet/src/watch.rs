@@ -3,7 +3,7 @@
 //! Long work takes a [`Watch`] as its last argument. It calls [`Watch::report`], where several threads share the work from any of them,
 //! and inner loops ask [`Watch::cancelled`]. A cancelled run returns the work so far with the status [`Status::Cancelled`].
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
@@ -92,6 +92,7 @@ pub struct Watch<'a> {
     reporter: Option<Reporter<'a>>,
     cancel: Option<Wish>,
     evaluations: AtomicU64,
+    notes: Arc<Mutex<Vec<String>>>,
 }
 
 impl<'a> Watch<'a> {
@@ -117,9 +118,22 @@ impl<'a> Watch<'a> {
         self
     }
 
-    /// A watch for a part of the work on another thread: it forwards cancellation, reports nothing and has its own counts.
+    /// A watch for a part of the work on another thread: it forwards cancellation and notes, reports nothing and has its own counts.
     pub fn silent(&self) -> Watch<'static> {
-        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0) }
+        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0), notes: self.notes.clone() }
+    }
+
+    /// Takes note of a sentence that the user should read at the end, once however often it is said.
+    pub fn note(&self, sentence: impl Into<String>) {
+        let (mut notes, sentence) = (self.notes.lock().unwrap_or_else(PoisonError::into_inner), sentence.into());
+        if !notes.contains(&sentence) {
+            notes.push(sentence);
+        }
+    }
+
+    /// The sentences noted so far; they are returned once.
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reports progress to the caller.
@@ -154,7 +168,6 @@ impl<'a> Watch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
 
     #[test]
     fn reports_reach_the_caller_and_cancel_reaches_the_work() {
@@ -186,6 +199,16 @@ mod tests {
         assert_eq!((silent.evaluations(), watch.evaluations(), silent.cancelled()), (3, 0, false));
         flag.store(true, Ordering::Relaxed);
         assert!(silent.cancelled());
+    }
+
+    #[test]
+    fn notes_are_kept_once_and_taken_once() {
+        let watch = Watch::none();
+        watch.note("a");
+        watch.silent().note("b");
+        watch.note("a");
+        assert_eq!(watch.take_notes(), ["a", "b"]);
+        assert!(watch.take_notes().is_empty());
     }
 
     #[test]

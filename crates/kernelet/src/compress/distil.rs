@@ -10,6 +10,8 @@
 //! | values, features | `(f - g)^2`, outputs of values scaled to equal size |
 //!
 //! The outputs of novelty detection have no natural size: they are divided by the mean of theirs. Cost: as [`Margin`](crate::learn::direct::Margin) and direct ridge.
+use std::fmt;
+
 use super::Task;
 use crate::{
     Error, Result,
@@ -141,6 +143,10 @@ impl Direct for Lesson<'_> {
         };
         let expansion = Expansion { coefficients: Coefficients::Dense(coefficients), ..expansion };
         Ok(Machine { expansion, offsets, decision: self.decision.clone(), calibration: None, ..self.teacher.clone() })
+    }
+
+    fn problem(&self) -> Box<dyn fmt::Debug + '_> {
+        Box::new((self.teacher, self.steps, &self.rows, &self.targets, &self.costs, &self.units, self.lambda))
     }
 }
 

@@ -1,5 +1,10 @@
 //! SHA-256 as `sha256sum` prints it: is this file the one that was read before?
-use std::{fs::File, io::Read, path::Path};
+use std::{
+    fmt::{self, Write},
+    fs::File,
+    io::Read,
+    path::Path,
+};
 
 use sha2::{Digest, Sha256};
 
@@ -21,7 +26,26 @@ pub fn of(mut source: impl Read) -> Option<String> {
             read => sum.update(&buffer[..read]),
         }
     }
-    Some(sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Some(hexadecimal(sum))
+}
+
+/// The sum of what a value prints for debugging, which tells values apart to the last bit of their numbers; the text is never held.
+pub(crate) fn of_debug(value: &dyn fmt::Debug) -> String {
+    struct Sum(Sha256);
+    impl Write for Sum {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text);
+            Ok(())
+        }
+    }
+    let mut sum = Sum(Sha256::new());
+    // Printing to a sum cannot fail.
+    let _ = write!(sum, "{value:?}");
+    hexadecimal(sum.0)
+}
+
+fn hexadecimal(sum: Sha256) -> String {
+    sum.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -43,6 +67,13 @@ mod tests {
         }
         let million = vec![b'a'; 1_000_000];
         assert_eq!(of(&million[..]).unwrap(), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    }
+
+    #[test]
+    fn values_that_differ_in_the_last_bit_have_other_sums() {
+        let sums = [vec![0.1, -0.0], vec![0.1, 0.0], vec![f64::from_bits(0.1f64.to_bits() + 1), -0.0], vec![0.1]].map(|v| of_debug(&v));
+        assert!((0..4).all(|i| (0..i).all(|j| sums[i] != sums[j])), "{sums:?}");
+        assert_eq!(of_debug(&12), of("12".as_bytes()).unwrap());
     }
 
     #[test]

@@ -12,7 +12,10 @@ use std::collections::VecDeque;
 
 use rayon::prelude::*;
 
-use super::dot;
+use super::{
+    descent::{Begin, Descent, Pair, Place},
+    dot,
+};
 
 /// When to stop, and how far to look back.
 #[derive(Clone, Debug)]
@@ -65,23 +68,6 @@ pub struct Minimum {
     pub ended: Ended,
 }
 
-/// A point with its value and gradient.
-#[derive(Clone)]
-struct Place {
-    point: Vec<f64>,
-    value: f64,
-    gradient: Vec<f64>,
-    /// The diagonal preconditioner; empty where all variables are alike.
-    preconditioner: Vec<f64>,
-}
-
-impl Place {
-    /// Divides each entry by its variable's preconditioner.
-    fn precondition(&self, direction: &mut [f64]) {
-        direction.iter_mut().zip(&self.preconditioner).for_each(|(d, s)| *d /= s);
-    }
-}
-
 /// The value at a point; writes the gradient and the diagonal preconditioner.
 type Evaluate<'a> = dyn FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64 + 'a;
 
@@ -92,13 +78,6 @@ struct Run<'a> {
     pairs: VecDeque<Pair>,
 }
 
-/// A step, how the gradient changed with it, and the product of both.
-struct Pair {
-    step: Vec<f64>,
-    change: Vec<f64>,
-    curvature: f64,
-}
-
 impl Lbfgs {
     /// Minimises from `start`. `evaluate` writes the gradient and returns the value; `keep_on` sees each step's number, value and
     /// point and says whether to go on.
@@ -106,47 +85,60 @@ impl Lbfgs {
         &self,
         start: Vec<f64>,
         mut evaluate: impl FnMut(&[f64], &mut [f64]) -> f64,
-        keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
+        mut keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
     ) -> Minimum {
-        self.minimise_preconditioned(start, |point, gradient, _| evaluate(point, gradient), keep_on)
+        let keep_on = |descent: &Descent| keep_on(descent.iterations, descent.here.value, &descent.here.point);
+        self.minimise_preconditioned(Begin::Point(start), |point, gradient, _| evaluate(point, gradient), keep_on)
     }
 
     /// The same where `evaluate` also writes a diagonal preconditioner, as numbers above 0 that may change from point to point; it leaves them out
-    /// where all are alike.
+    /// where all are alike. `keep_on` sees where the descent has come to; begun there, another makes the same steps from then on.
     pub fn minimise_preconditioned(
         &self,
-        start: Vec<f64>,
+        begin: Begin,
         mut evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
-        mut keep_on: impl FnMut(usize, f64, &[f64]) -> bool,
+        mut keep_on: impl FnMut(&Descent) -> bool,
     ) -> Minimum {
         let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
-        let mut here = run.at(start);
-        let small = self.gradient_tolerance * largest(&here.gradient);
-        let mut ended = Ended::Iterations;
-        let mut iterations = 0;
-        while iterations < self.max_iterations {
-            if largest(&here.gradient) <= small || !here.value.is_finite() {
-                ended = Ended::Gradient;
-                break;
+        let mut descent = match begin {
+            Begin::Descent(descent) => descent,
+            Begin::Point(start) => {
+                let here = run.at(start);
+                let small = self.gradient_tolerance * largest(&here.gradient);
+                Descent { here, pairs: VecDeque::new(), small, first_step: self.first_step, fall: f64::INFINITY, iterations: 0 }
             }
-            let Some(next) = run.step(&here, self.first_step) else {
-                ended = Ended::NoDescent;
-                break;
-            };
-            iterations += 1;
-            run.remember(&here, &next, self.memory);
-            let fall = here.value - next.value;
-            here = next;
-            if !keep_on(iterations, here.value, &here.point) {
-                ended = Ended::Stopped;
-                break;
+        };
+        let ended = loop {
+            if let Some(ended) = self.ended(&descent) {
+                break ended;
             }
-            if fall <= self.value_tolerance * here.value.abs() {
-                ended = Ended::Value;
-                break;
+            run.pairs = std::mem::take(&mut descent.pairs);
+            let next = run.step(&descent.here, descent.first_step);
+            if let Some(next) = &next {
+                run.remember(&descent.here, next, self.memory);
             }
-        }
+            descent.pairs = std::mem::take(&mut run.pairs);
+            let Some(next) = next else { break Ended::NoDescent };
+            descent.fall = descent.here.value - next.value;
+            descent.here = next;
+            descent.iterations += 1;
+            if !keep_on(&descent) {
+                break Ended::Stopped;
+            }
+        };
+        let Descent { here, iterations, .. } = descent;
         Minimum { point: here.point, value: here.value, iterations, evaluations: run.evaluations, ended }
+    }
+
+    /// Why no further step is to be made.
+    fn ended(&self, descent: &Descent) -> Option<Ended> {
+        let Descent { here, small, fall, iterations, .. } = descent;
+        match () {
+            () if *fall <= self.value_tolerance * here.value.abs() => Some(Ended::Value),
+            () if *iterations >= self.max_iterations => Some(Ended::Iterations),
+            () if largest(&here.gradient) <= *small || !here.value.is_finite() => Some(Ended::Gradient),
+            () => None,
+        }
     }
 }
 
@@ -299,14 +291,14 @@ fn largest(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn settings() -> Lbfgs {
         Lbfgs { max_iterations: 20_000, gradient_tolerance: 1e-9, value_tolerance: 0.0, first_step: 0.1, ..Lbfgs::default() }
     }
 
-    fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
+    pub(in crate::linalg) fn rosenbrock(x: &[f64], g: &mut [f64]) -> f64 {
         g.fill(0.0);
         let mut value = 0.0;
         for i in 0..x.len() - 1 {
@@ -349,12 +341,12 @@ mod tests {
         let start = || (0..60).map(|i| 3.0 + (i as f64).sin()).collect();
         let plain = settings().minimise(start(), &mut bowl, |_, _, _| true);
         let preconditioned = settings().minimise_preconditioned(
-            start(),
+            Begin::Point(start()),
             |x, g, preconditioner| {
                 preconditioner.extend((0..x.len()).map(curvature));
                 bowl(x, g)
             },
-            |_, _, _| true,
+            |_| true,
         );
         assert!(preconditioned.value < 1e-9 && preconditioned.ended == Ended::Gradient, "{preconditioned:?}");
         assert!(10 * preconditioned.iterations < plain.iterations, "{} {}", preconditioned.iterations, plain.iterations);

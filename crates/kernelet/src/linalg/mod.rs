@@ -1,5 +1,6 @@
 //! The only place that sees the linear-algebra crate: matrices, products, factors.
 mod cholesky;
+mod descent;
 mod eigen;
 mod factor;
 mod gram;
@@ -10,6 +11,7 @@ mod product;
 mod vector;
 
 pub(crate) use cholesky::Cholesky;
+pub(crate) use descent::{Begin, Descent};
 pub use eigen::Eigen;
 pub use factor::Factor;
 pub(crate) use factor::Lower;

@@ -18,12 +18,14 @@ pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Writ
     let Some(Place { target, permissions, mut temporary, file }) = Place::prepare(path).map_err(failed)? else {
         return write_directly(path, write).map_err(failed);
     };
-    fill(file, write).map_err(failed)?;
+    // Open, and so locked, until it has its name: before that it could be taken for a leftover.
+    let file = fill(file, write).map_err(failed)?;
     if let Some(permissions) = permissions {
         fs::set_permissions(&temporary.path, permissions).map_err(failed)?;
     }
     fs::rename(&temporary.path, &target).map_err(failed)?;
     temporary.renamed = true;
+    drop(file);
     Ok(())
 }
 
@@ -55,9 +57,10 @@ impl Place {
         if permissions.as_ref().is_some_and(|permissions| permissions.readonly()) {
             return Err(io::Error::other("the file is read-only"));
         }
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let target = followed(path)?;
         let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let (temporary, file) = Temporary::create(directory).map_err(|source| of_directory(directory, source))?;
+        remove_leftovers(directory);
+        let (temporary, file) = Temporary::create(directory, permissions.as_ref()).map_err(|source| of_directory(directory, source))?;
         Ok(Some(Place { target, permissions, temporary, file }))
     }
 }
@@ -68,10 +71,12 @@ fn write_directly(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<
     writer.flush()
 }
 
-fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
     let mut writer = BufWriter::new(file);
     write(&mut writer)?;
-    writer.into_inner().map_err(|error| error.into_error())?.sync_all()
+    let file = writer.into_inner().map_err(|error| error.into_error())?;
+    file.sync_all()?;
+    Ok(file)
 }
 
 /// A file that is removed when dropped, unless it was renamed.
@@ -81,19 +86,72 @@ struct Temporary {
 }
 
 impl Temporary {
-    /// A new file with a name nobody has; names left behind by a killed process are passed over.
-    fn create(directory: &Path) -> io::Result<(Self, File)> {
+    /// A new file with a name nobody has and no more permissions than the file it is to replace. It is locked while it is written, so that
+    /// what a killed process has left behind can be told from what another is writing.
+    fn create(directory: &Path, permissions: Option<&fs::Permissions>) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
-            let name = format!(".kernelet-{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-            let path = directory.join(name);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok((Temporary { path, renamed: false }, file)),
+            let path = directory.join(format!("{BEFORE}{}-{}{AFTER}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+            match options_for(permissions).open(&path) {
+                Ok(file) => {
+                    let temporary = Temporary { path, renamed: false };
+                    // File systems without locks have no leftovers removed either.
+                    let _ = file.lock();
+                    if temporary.path.exists() {
+                        return Ok((temporary, file));
+                    }
+                }
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+const BEFORE: &str = ".kernelet-";
+const AFTER: &str = ".tmp";
+
+/// How a temporary file is created in place of one with these permissions.
+fn options_for(permissions: Option<&fs::Permissions>) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(permissions) = permissions {
+        use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+        options.mode(permissions.mode() & 0o777);
+    }
+    #[cfg(not(unix))]
+    let _ = permissions;
+    options
+}
+
+/// Removes the temporary files of processes that were killed: those that nobody holds a lock on.
+fn remove_leftovers(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(BEFORE) && name.ends_with(AFTER));
+        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        if let Ok(file) = OpenOptions::new().write(true).open(entry.path())
+            && file.try_lock().is_ok()
+        {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Where a path leads when links are followed, also those to a file that is not there yet.
+fn followed(path: &Path) -> io::Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..MOST_LINKS {
+        match fs::read_link(&target) {
+            Err(_) => return Ok(fs::canonicalize(&target).unwrap_or(target)),
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+        }
+    }
+    Err(io::Error::other("the links lead nowhere"))
 }
 
 impl Drop for Temporary {
@@ -205,9 +263,74 @@ mod tests {
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "through");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        // A link to a file that is not there yet makes that file, and stays a link.
+        let (later, ahead) = (directory.join("later"), directory.join("ahead"));
+        symlink("later", &ahead).unwrap();
+        check_writable(&ahead).unwrap();
+        write_atomically(&ahead, |w| w.write_all(b"made")).unwrap();
+        assert!(fs::symlink_metadata(&ahead).unwrap().is_symlink() && fs::read_to_string(&later).unwrap() == "made");
+        let circle = directory.join("circle");
+        symlink(&circle, &circle).unwrap();
+        assert!(write_atomically(&circle, |_| Ok(())).unwrap_err().to_string().ends_with("the links lead nowhere"));
         check_writable("/dev/null").unwrap();
         write_atomically("/dev/null", |w| w.write_all(b"gone")).unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_replaces_a_private_file_is_private_from_its_first_byte() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = directory("private");
+        let path = directory.join("a");
+        write_atomically(&path, |_| Ok(())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        write_atomically(&path, |w| {
+            let modes: Vec<u32> =
+                fs::read_dir(&directory)?.flatten().map(|entry| entry.metadata().unwrap().permissions().mode() & 0o777).collect();
+            assert_eq!(modes, [0o600, 0o600]);
+            w.write_all(b"secret")
+        })
+        .unwrap();
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn leftovers_of_killed_processes_are_removed_and_those_of_living_ones_are_not() {
+        let directory = directory("leftovers");
+        let (dead, other) = (directory.join(".kernelet-1-0.tmp"), directory.join(".kernelet-notes"));
+        fs::write(&dead, "half").unwrap();
+        fs::write(&other, "mine").unwrap();
+        // Another writer is at work meanwhile; both end with a whole file.
+        write_atomically(directory.join("a"), |w| {
+            write_atomically(directory.join("b"), |w| w.write_all(b"b"))
+                .map_err(|error| io::Error::other(error.to_string()))
+                .and_then(|()| w.write_all(b"a"))
+        })
+        .unwrap();
+        assert!(!dead.exists() && other.exists());
+        let names = ["a", "b"].map(|name| fs::read_to_string(directory.join(name)).unwrap());
+        assert_eq!((names, entries(&directory)), (["a".into(), "b".into()], 3));
+        fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn of_many_writers_at_once_the_last_one_wins_whole() {
+        let directory = directory("many");
+        let path = directory.join("a");
+        std::thread::scope(|scope| {
+            for writer in 0..8u8 {
+                let path = &path;
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        write_atomically(path, |w| w.write_all(&[writer; 50_000])).unwrap();
+                    }
+                });
+            }
+        });
+        let bytes = fs::read(&path).unwrap();
+        assert!(bytes.len() == 50_000 && bytes.iter().all(|byte| *byte == bytes[0]) && entries(&directory) == 1);
         fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -37,15 +37,35 @@ mod target;
 pub use file::{check_writable, write_atomically};
 pub use target::Precision;
 
-use std::{fs, path::Path};
+use std::{fs::File, io::Read, path::Path};
 
 use crate::{Error, Result, machine::Machine};
 
 /// The machine in a file: native, LIBSVM text or JSON.
 pub fn load(path: impl AsRef<Path>) -> Result<Machine> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
-    load_bytes(&bytes, &path.display().to_string())
+    load_bytes(&read_bytes(path)?, &path.display().to_string())
+}
+
+/// The content of a model file. What does not begin like a model is rejected by its first bytes, so that a device or another large file that was
+/// given by mistake does not fill the memory.
+pub fn read_bytes(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    const FIRST: u64 = 1 << 12;
+    let path = path.as_ref();
+    let failed = |source| Error::io(path, source);
+    let mut file = File::open(path).map_err(failed)?;
+    let mut bytes = vec![];
+    file.by_ref().take(FIRST).read_to_end(&mut bytes).map_err(failed)?;
+    if Kind::of(&bytes).is_none() {
+        return Err(unknown(&bytes, &path.display().to_string()));
+    }
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+fn unknown(bytes: &[u8], origin: &str) -> Error {
+    let reason = if bytes.is_empty() { "the file is empty" } else { "this is neither a kernelet model nor a LIBSVM model" };
+    Error::format(origin, None, None, reason)
 }
 
 /// The machine in the content of a file: native, LIBSVM text or JSON; `origin` names the file in errors.
@@ -54,10 +74,7 @@ pub fn load_bytes(bytes: &[u8], origin: &str) -> Result<Machine> {
         Some(Kind::Native) => native::from_bytes(bytes, origin),
         Some(Kind::Libsvm) => libsvm::from_bytes(bytes, origin),
         Some(Kind::Json) => json::from_bytes(bytes, origin),
-        None => {
-            let reason = if bytes.is_empty() { "the file is empty" } else { "this is neither a kernelet model nor a LIBSVM model" };
-            Err(Error::format(origin, None, None, reason))
-        }
+        None => Err(unknown(bytes, origin)),
     }
 }
 

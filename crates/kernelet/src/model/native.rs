@@ -2,14 +2,14 @@
 //!
 //! Nothing is lost: a machine that is saved and loaded is the same to the last bit, and the same machine gives the same bytes.
 //! The format is described for readers in other languages in `docs/model-format.md`; golden files keep every version readable.
-use std::collections::HashMap;
+use std::{collections::HashMap, path::Path};
 
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
 
 use super::{
     arrays::{Array, Arrays},
-    in_file,
+    in_file, load_bytes, read_bytes, write_atomically,
 };
 use crate::{
     Error, Result,
@@ -25,6 +25,15 @@ const FORMAT: &str = "kernelet-model";
 const SPARSE: [&str; 3] = ["vectors.starts", "vectors.columns", "vectors.values"];
 const SCALE: [&str; 3] = ["scale.shift", "scale.factor", "scale.map"];
 const ARRAYS: [&str; 9] = ["vectors", SPARSE[0], SPARSE[1], SPARSE[2], "coefficients", "offsets", SCALE[0], SCALE[1], SCALE[2]];
+
+/// The entry and the array of a checkpoint, which readers of models pass over.
+const SEARCH: &str = "search";
+
+/// What a checkpoint has besides the machine: a text and numbers that mean something to the search alone.
+pub(crate) struct Extra {
+    pub text: String,
+    pub numbers: Vec<f64>,
+}
 
 /// The JSON text of the metadata entry `kernelet`.
 #[derive(Serialize, Deserialize)]
@@ -58,11 +67,37 @@ struct Tag {
 
 /// The content of a model file. A machine that fails [`Machine::check`] is rejected, so that no file ever holds NaN.
 pub fn to_bytes(machine: &Machine) -> Result<Vec<u8>> {
+    bytes_with(machine, None)
+}
+
+/// Writes a checkpoint, whole or not at all.
+pub(crate) fn save_with(machine: &Machine, extra: &Extra, path: &Path) -> Result<()> {
+    let bytes = bytes_with(machine, Some(extra))?;
+    write_atomically(path, |writer| writer.write_all(&bytes))
+}
+
+/// What a checkpoint has besides the machine; none where the file is a model and no more. The machine is read too, so that a damaged file is
+/// an error.
+pub(crate) fn load_extra(path: &Path) -> Result<Option<Extra>> {
+    let (bytes, origin) = (read_bytes(path)?, path.display().to_string());
+    if !Arrays::recognise(&bytes) {
+        return load_bytes(&bytes, &origin).map(|_| None);
+    }
+    from_bytes(&bytes, &origin)?;
+    let arrays = Arrays::open(&bytes, &origin)?;
+    let text = arrays.entry(SEARCH).map(String::from);
+    text.map(|text| Ok(Extra { text, numbers: arrays.list(SEARCH)? })).transpose()
+}
+
+fn bytes_with(machine: &Machine, extra: Option<&Extra>) -> Result<Vec<u8>> {
     machine.check()?;
     let not_written = |reason: String| Error::data(format!("the machine cannot be written: {reason}"));
     let json = serde_json::to_string(&describe(machine)?).map_err(|error| not_written(error.to_string()))?;
-    let metadata = HashMap::from([("kernelet".to_string(), json)]);
-    safetensors::serialize(arrays_of(machine), Some(metadata)).map_err(|error| not_written(error.to_string()))
+    let mut metadata = HashMap::from([("kernelet".to_string(), json)]);
+    metadata.extend(extra.map(|extra| (SEARCH.to_string(), extra.text.clone())));
+    let mut arrays = arrays_of(machine);
+    arrays.extend(extra.map(|extra| (SEARCH, Array::list(&extra.numbers))));
+    safetensors::serialize(arrays, Some(metadata)).map_err(|error| not_written(error.to_string()))
 }
 
 /// The machine in the content of a model file; `origin` names the file in errors.
@@ -165,7 +200,8 @@ fn read_description(arrays: &Arrays) -> Result<Description> {
 
 /// Refuses arrays that no machine has, so that nothing in a file is passed over in silence.
 fn check_names(arrays: &Arrays) -> Result<()> {
-    match arrays.names().into_iter().find(|name| !ARRAYS.contains(&name.as_str())) {
+    let known = |name: &str| ARRAYS.contains(&name) || name == SEARCH && arrays.entry(SEARCH).is_some();
+    match arrays.names().into_iter().find(|name| !known(name)) {
         None => Ok(()),
         Some(name) => Err(arrays.bad(format!("the array `{name}` is not part of a kernelet model"))),
     }

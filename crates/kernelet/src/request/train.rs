@@ -295,6 +295,7 @@ impl Train {
             None => vec![learner.learn(data, watch)?],
         };
         let fit = fits.pop().ok_or_else(|| Error::data("nothing was learned"))?;
+        notes.extend(watch.take_notes());
         notes.extend(notes_of(&fit));
         let bound = self.bound(&fit, data, &mut notes)?;
         Ok(Trained { tuned: self.tuned_name().filter(|_| self.tune), fit, smaller: fits, tried, bound, notes })

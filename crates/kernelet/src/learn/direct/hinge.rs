@@ -8,7 +8,7 @@ use super::{
 use crate::{
     learn::margin::{self, MarginProblem, MarginSettings, MarginSolution},
     linalg::Matrix,
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// `min 1/2 |w|^2 + sum_i c_i max(0, 1 - y_ik (w.v_i + b))` for each class k [Wu2006 (28)]. The optimal value is that of the
@@ -50,6 +50,26 @@ impl Inner for Hinge<'_> {
         self.last = solutions;
         solution
     }
+
+    /// Of each solution what a start is made of.
+    fn memory(&self) -> Vec<f64> {
+        self.last.iter().flat_map(|last| last.weights.iter().chain([&last.offset]).chain(&last.multipliers).copied()).collect()
+    }
+
+    fn remember(&mut self, memory: &[f64], m: usize) -> bool {
+        let each = m + 1 + self.signs.rows();
+        let solution = |numbers: &[f64]| MarginSolution {
+            weights: numbers[..m].to_vec(),
+            offset: numbers[m],
+            multipliers: numbers[m + 1..].to_vec(),
+            primal: 0.0,
+            dual: 0.0,
+            iterations: 0,
+            status: Status::Converged,
+        };
+        self.last = memory.chunks_exact(each).map(solution).collect();
+        [0, each * self.signs.cols()].contains(&memory.len())
+    }
 }
 
 #[cfg(test)]
@@ -61,7 +81,7 @@ mod tests {
             Learner,
             direct::{DirectLoss, Margin, Search},
         },
-        watch::Watch,
+        watch::{Status, Watch},
     };
 
     #[test]

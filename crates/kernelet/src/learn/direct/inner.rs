@@ -11,6 +11,15 @@ use crate::{linalg::Matrix, watch::Watch};
 pub(crate) trait Inner: Sync {
     /// The optimum on these coordinates. Remembers it as the start for the next ones, which are near.
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution;
+    /// What it remembers, as numbers; nothing where every optimum is found without a start.
+    fn memory(&self) -> Vec<f64> {
+        vec![]
+    }
+    /// Remembers what [`Inner::memory`] returned, on `m` vectors. False where these are no such numbers.
+    fn remember(&mut self, memory: &[f64], m: usize) -> bool {
+        let _ = m;
+        memory.is_empty()
+    }
 }
 
 /// The optimum on given coordinates, and what moves it.

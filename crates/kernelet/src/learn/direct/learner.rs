@@ -5,7 +5,7 @@
 //! so that with all training rows as vectors it is its full twin.
 //!
 //! Cost: that of the search, see [`super::Search`]; at the end the coordinates of all rows once, n m numbers.
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use super::{
     choice::Searched,
@@ -226,6 +226,10 @@ impl Direct for Prepared<'_> {
         let objective = Some(solution.value).filter(|value| value.is_finite());
         machine.metadata = Metadata { n_rows: Some(self.all), objective, ..machine.metadata };
         Ok(machine)
+    }
+
+    fn problem(&self) -> Box<dyn fmt::Debug + '_> {
+        Box::new((&self.learner.task, self.rows, self.all))
     }
 }
 

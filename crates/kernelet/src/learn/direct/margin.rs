@@ -5,7 +5,7 @@
 //! finds the vectors; for the hinge loss it is the first phase, after which a few steps with the hinge itself follow.
 //!
 //! Cost of a step: n m (d + m / 2) for the coordinates, the Newton systems of rows with an error, and the gradient over rows whose derivative is not zero.
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt};
 
 use super::{
     choice::Searched,
@@ -173,6 +173,13 @@ impl Margin {
             Sharing::Own => (0..outputs).map(|k| vectors * (k + 1) / outputs - vectors * k / outputs).collect(),
             Sharing::Parts(parts) => parts.clone(),
         };
+        if self.search.checkpoint.is_some() {
+            return Err(Error::Unsupported {
+                method: "checkpoint",
+                with: "vectors of their own for each class".into(),
+                instead: "let all classes share their vectors".into(),
+            });
+        }
         if self.search.metric.learned != Learned::Nothing {
             return Err(Error::Unsupported {
                 method: "a learned metric",
@@ -261,6 +268,12 @@ impl Direct for Rows<'_> {
 
     fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<Machine> {
         Ok(self.machine_of(expansion, solution.offsets.clone(), solution.value))
+    }
+
+    fn problem(&self) -> Box<dyn fmt::Debug + '_> {
+        let Margin { c, class_weights, loss, hinge_iterations, .. } = self.learner;
+        let settings = (self.learner.name(), c, class_weights, loss, hinge_iterations);
+        Box::new((settings, &*self.points, &self.signs, &self.costs, &self.decision, &self.data.names))
     }
 }
 
@@ -373,34 +386,6 @@ mod tests {
             assert!(path.windows(2).all(|pair| pair[1].report.objective < pair[0].report.objective));
             assert_eq!(learner.learn(&train, &Watch::none()).unwrap().machine, path[path.len() - 1].machine);
         }
-    }
-
-    #[test]
-    fn a_search_goes_on_from_its_checkpoint() {
-        let train = banana(200, 1);
-        let file = std::env::temp_dir().join(format!("kernelet-{}-so-far.model", std::process::id()));
-        let search = Search { n_vectors: 6, iterations: 40, checkpoint: Some(file.clone()), ..Search::default() };
-        let learner = Margin { kernel: Kernel::gaussian(1.0), c: 10.0, search, ..Margin::default() };
-        // Cancelled after 15 steps: the checkpoint is there, and has as many.
-        let flag = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
-        let stop = flag.clone();
-        let watch = Watch::none().with_cancel(flag).with_reporter(move |p| {
-            if p.stage == "steps" && p.done == 15 {
-                stop.store(true, std::sync::atomic::Ordering::Relaxed);
-            }
-        });
-        let stopped = learner.learn(&train, &watch).unwrap();
-        let kept = crate::model::load(&file).unwrap();
-        assert_eq!((kept.metadata.steps, kept.n_vectors()), (Some(15), 6));
-        let gone_on = learner.learn(&train, &Watch::none()).unwrap();
-        assert_eq!(gone_on.report.iterations, 40);
-        assert!(gone_on.report.objective < stopped.report.objective);
-        // A model of another size is not gone on with, nor is it overwritten.
-        let other = Margin { search: Search { n_vectors: 5, ..learner.search.clone() }, ..learner.clone() };
-        assert!(other.learn(&train, &Watch::none()).unwrap_err().to_string().contains("not a checkpoint of this search"));
-        let twice = Margin { search: Search { starts: 2, ..learner.search.clone() }, ..learner };
-        assert!(twice.check().is_err());
-        std::fs::remove_file(&file).unwrap();
     }
 
     #[test]

@@ -260,4 +260,13 @@ impl<L: RowLoss> Inner for Smooth<L> {
         self.last = Some(x);
         solution
     }
+
+    fn memory(&self) -> Vec<f64> {
+        self.last.as_ref().map_or(vec![], |last| last.values().to_vec())
+    }
+
+    fn remember(&mut self, memory: &[f64], m: usize) -> bool {
+        self.last = Matrix::new(memory.to_vec(), m + 1, self.loss.n_outputs());
+        self.last.is_some() || memory.is_empty()
+    }
 }

@@ -2,10 +2,10 @@
 //!
 //! L-BFGS with the vectors as variables and W(Z) as value. The vectors may also grow in number: each size starts from the one before
 //! and from rows where that one falls short, which gives a machine of every size of the path.
-use std::{path::PathBuf, time::Instant};
+use std::{fmt, path::PathBuf};
 
 use super::{
-    checkpoint::Checkpoint,
+    checkpoint::{Keeper, Stage, State},
     grow,
     init::Init,
     inner::{Inner, Solution},
@@ -18,7 +18,7 @@ use crate::{
     data::Points,
     kernel::Kernel,
     learn::{Fit, Report},
-    linalg::{Ended, Lbfgs, Matrix},
+    linalg::{Begin, Descent, Ended, Lbfgs, Matrix},
     machine::{Coefficients, Expansion, Machine},
     watch::{Status, Watch},
 };
@@ -113,6 +113,8 @@ pub(crate) trait Direct {
     fn phases(&self) -> Vec<Phase<'_>>;
     /// The machine of vectors with these coefficients, for rows that were transformed.
     fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<Machine>;
+    /// Everything that the result depends on besides the kernel and the settings of the search: a checkpoint is for this problem alone.
+    fn problem(&self) -> Box<dyn fmt::Debug + '_>;
 }
 
 /// A part of the descent.
@@ -131,6 +133,15 @@ struct Place {
     at: Variables,
     iterations: usize,
     ended: Ended,
+}
+
+/// A run of the phases: what it is of, where it is, and what is kept of it.
+struct Run<'a> {
+    direct: &'a dyn Direct,
+    stage: Stage,
+    /// The state of an earlier run to go on from.
+    resumed: Option<State>,
+    keeper: Option<Keeper<'a>>,
 }
 
 /// A machine of the size path, and the vectors it has.
@@ -209,18 +220,25 @@ impl Search {
     fn levels(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Level>> {
         let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
         check_dense("direct training", points, self.n_vectors)?;
+        let mut run = self.begin(kernel, direct, points.dim(), watch)?;
         let mut levels: Vec<Level> = vec![];
         let sizes = self.growth.sizes(self.n_vectors);
         for (step, &size) in sizes.iter().enumerate() {
-            let (at, done) = match levels.last() {
-                None => self.begin(kernel, points, size, seed, watch)?,
-                Some(level) => match grown(level, points, size, seed) {
-                    Some(at) => (at, 0),
+            let at = match (levels.last(), &run.resumed) {
+                (None, Some(state)) => {
+                    let numbers = state.descent.point();
+                    Variables::of_values(numbers, numbers.len() / points.dim().max(1), points.dim())
+                }
+                (None, None) => {
+                    Variables { z: self.init.first(kernel, points, size, seed, watch)?, metric: self.metric.first(points.dim())? }
+                }
+                (Some(level), _) => match grown(level, points, size, seed) {
+                    Some(at) => at,
                     None => break,
                 },
             };
             let share = if step + 1 == sizes.len() { 1 } else { STEPS_ON_THE_WAY };
-            levels.push(self.level(kernel, direct, (at, done), share, watch)?);
+            levels.push(self.level(kernel, &mut run, at, share, watch)?);
             if watch.cancelled() {
                 break;
             }
@@ -228,89 +246,115 @@ impl Search {
         Ok(levels)
     }
 
-    /// The variables to begin with, and the steps that were made with them before.
-    fn begin(&self, kernel: &Kernel, points: &Points, size: usize, seed: u64, watch: &Watch) -> Result<(Variables, usize)> {
-        let metric = self.metric.first(points.dim())?;
-        match self.checkpoint.as_deref().map(|file| Checkpoint::read(file, kernel, size, points.dim())).transpose()?.flatten() {
-            Some(checkpoint) => Ok((Variables { z: checkpoint.vectors, metric }, checkpoint.iterations)),
-            None => Ok((Variables { z: self.init.first(kernel, points, size, seed, watch)?, metric }, 0)),
+    /// A run, from its checkpoint where there is one.
+    fn begin<'a>(&'a self, kernel: &Kernel, direct: &'a dyn Direct, dim: usize, watch: &Watch) -> Result<Run<'a>> {
+        let mut run = Run { direct, stage: Stage::default(), resumed: None, keeper: None };
+        if let Some(file) = self.checkpoint.as_deref() {
+            // What changes no bit of the result is left out.
+            let settings = Search { checkpoint: None, memory_bytes: 0, ..self.clone() };
+            let (keeper, state) = Keeper::open(file, &(kernel, settings, direct.problem()), dim, watch)?;
+            run.stage = state.as_ref().map_or(run.stage, |state| state.stage);
+            (run.keeper, run.resumed) = (Some(keeper), state);
         }
+        Ok(run)
     }
 
-    fn level(&self, kernel: &Kernel, direct: &dyn Direct, from: (Variables, usize), share: usize, watch: &Watch) -> Result<Level> {
-        let (before, earlier) = (watch.evaluations(), from.1);
-        let mut place = Place { at: from.0, iterations: 0, ended: Ended::Value };
-        let (mut skipped, mut all) = (earlier, 0);
+    fn level(&self, kernel: &Kernel, run: &mut Run, at: Variables, share: usize, watch: &Watch) -> Result<Level> {
+        let before = watch.evaluations();
+        let earlier = run.resumed.as_ref().map_or(0, |_| run.stage.before);
+        let mut place = Place { at, iterations: earlier, ended: Ended::Value };
         let mut last = None;
-        for Phase { name, points, inner, single, iterations } in direct.phases() {
-            let steps = iterations.div_ceil(share);
-            let done = skipped.min(steps);
-            skipped -= done;
-            all += steps;
+        for (number, Phase { name, points, inner, single, iterations }) in run.direct.phases().into_iter().enumerate() {
+            if run.resumed.is_some() && number < run.stage.phase {
+                continue;
+            }
             let single = single && points.dim() >= WIDE;
             let (metric, memory, buffer, transformed) = (&self.metric, self.memory_bytes, vec![], vec![]);
             let mut objective = Objective { kernel, points, metric, inner, memory, single, buffer, transformed, watch };
-            place = self.descend(place, &mut objective, (name, steps - done), direct, earlier);
+            if run.resumed.is_none() {
+                run.stage = Stage { phase: number, before_phase: place.iterations, ..Stage::default() };
+            }
+            place = descend(run, place, &mut objective, (name, iterations.div_ceil(share)));
             last = Some(objective);
         }
         let Some(mut objective) = last else { return Err(Error::data("there is nothing to minimise")) };
         let solved = objective.solve(&place.at)?;
-        let machine = machine(direct, &place.at, &solved)?;
+        let machine = machine(run.direct, &place.at, &solved)?;
         machine.check()?;
-        if let Some(file) = &self.checkpoint {
-            // Where nothing is left to do, a further run has nothing to go on with.
-            let made = if watch.cancelled() { earlier + place.iterations } else { all };
-            Checkpoint::keep(file, Ok(machine.clone()), made, watch);
+        if let Some(keeper) = &mut run.keeper {
+            keeper.write(|| Ok(machine.clone()), watch);
         }
         let report = Report {
             objective: solved.value,
             dual_objective: None,
-            iterations: (earlier + place.iterations) as u64,
+            iterations: place.iterations as u64,
             status: status(place.ended),
             evaluations: watch.evaluations() - before,
             support: None,
         };
         Ok(Level { fit: Fit { machine, report }, at: place.at, solved })
     }
+}
 
-    /// Descends in single precision as far as the objective has it, and goes on in double precision.
-    fn descend(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
-        let ((name, steps), before) = (phase, from.iterations);
-        let place = self.descend_once(from, objective, phase, direct, earlier);
-        let done = place.iterations - before;
-        if !objective.single || done >= steps || place.ended == Ended::Stopped {
+/// Descends in single precision as far as the objective has it, and goes on in double precision.
+fn descend(run: &mut Run, from: Place, objective: &mut Objective, (name, steps): (&str, usize)) -> Place {
+    let mut place = from;
+    if !run.stage.again {
+        place = descend_once(run, place, objective, (name, steps));
+        if !objective.single || place.iterations - run.stage.before_phase >= steps || place.ended == Ended::Stopped {
             return place;
         }
         objective.single = false;
-        self.descend_once(place, objective, (name, steps - done), direct, earlier)
+        run.stage.again = true;
     }
+    let done = place.iterations.saturating_sub(run.stage.before_phase);
+    descend_once(run, place, objective, (name, steps.saturating_sub(done)))
+}
 
-    fn descend_once(&self, from: Place, objective: &mut Objective, phase: (&str, usize), direct: &dyn Direct, earlier: usize) -> Place {
-        let (m, dim, (name, steps), watch) = (from.at.z.rows(), from.at.z.cols(), phase, objective.watch);
-        let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.at.z), ..Lbfgs::default() };
-        let variables = |point: &[f64]| Variables::of_values(point, m, dim);
-        let mut saved = Instant::now();
-        let objective = std::cell::RefCell::new(objective);
-        let minimum = lbfgs.minimise_preconditioned(
-            from.at.into_values(),
-            |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&variables(point), gradient, preconditioner),
-            |iteration, value, point| {
-                watch.report(name, iteration as u64, Some(steps as u64), Some(value));
-                if let Some(file) = self.checkpoint.as_deref().filter(|_| Checkpoint::due(saved, watch)) {
-                    let at = variables(point);
-                    let made = earlier + from.iterations + iteration;
-                    let solved = objective.borrow_mut().solve(&at);
-                    let machine = solved.and_then(|solved| machine(direct, &at, &solved));
-                    Checkpoint::keep(file, machine, made, watch);
-                    saved = Instant::now();
-                }
-                if iteration + LAST_STEPS >= steps {
-                    objective.borrow_mut().single = false;
-                }
-                !watch.cancelled()
-            },
-        );
-        Place { at: variables(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
+fn descend_once(run: &mut Run, from: Place, objective: &mut Objective, (name, steps): (&str, usize)) -> Place {
+    let (m, dim, watch) = (from.at.z.rows(), from.at.z.cols(), objective.watch);
+    let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.at.z), ..Lbfgs::default() };
+    let variables = |point: &[f64]| Variables::of_values(point, m, dim);
+    let begin = match run.resumed.take() {
+        None => Begin::Point(from.at.into_values()),
+        Some(State { descent, memory, stage }) => {
+            objective.single = stage.single;
+            objective.inner.remember(&memory, m);
+            Begin::Descent(descent)
+        }
+    };
+    run.stage.before = from.iterations;
+    let objective = std::cell::RefCell::new(objective);
+    let minimum = lbfgs.minimise_preconditioned(
+        begin,
+        |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&variables(point), gradient, preconditioner),
+        |descent| {
+            // What is computed once the run is cancelled may be anything.
+            let whole = !watch.cancelled();
+            watch.report(name, descent.iterations() as u64, Some(steps as u64), Some(descent.value()));
+            if descent.iterations() + LAST_STEPS >= steps {
+                objective.borrow_mut().single = false;
+            }
+            if whole {
+                run.keep(descent, *objective.borrow_mut(), &variables);
+            }
+            !watch.cancelled()
+        },
+    );
+    Place { at: variables(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
+}
+
+impl Run<'_> {
+    /// Keeps the state after a step, and writes it when it is time. The machine in the file leaves no trace in the objective.
+    fn keep(&mut self, descent: &Descent, objective: &mut Objective, variables: &dyn Fn(&[f64]) -> Variables) {
+        let Run { direct, stage, keeper: Some(keeper), .. } = self else { return };
+        let memory = objective.inner.memory();
+        keeper.keep(State { stage: Stage { single: objective.single, ..*stage }, descent: descent.clone(), memory: memory.clone() });
+        if keeper.due() {
+            let (at, watch) = (variables(descent.point()), objective.watch);
+            keeper.write(|| machine(*direct, &at, &objective.solve(&at)?), watch);
+            objective.inner.remember(&memory, at.z.rows());
+        }
     }
 }
 

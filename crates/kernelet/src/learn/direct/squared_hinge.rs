@@ -293,6 +293,15 @@ impl Inner for SquaredHinge<'_> {
         self.last = Some(weights);
         solution
     }
+
+    fn memory(&self) -> Vec<f64> {
+        self.last.as_ref().map_or(vec![], |last| last.values().to_vec())
+    }
+
+    fn remember(&mut self, memory: &[f64], m: usize) -> bool {
+        self.last = Matrix::new(memory.to_vec(), m + 1, self.targets.cols());
+        self.last.is_some() || memory.is_empty()
+    }
 }
 
 #[cfg(test)]
