@@ -30,6 +30,7 @@ def plot_vectors(estimator: Any, shape: tuple[int, int], columns: int = 10, ax: 
 
 def plot_boundary(estimator: Any, X: Any, y: Any = None, ax: Any = None, points: int = 200) -> Any:
     """What a machine of two features predicts around the rows X, which are drawn with their classes; returns the axes."""
+    table = X if hasattr(X, "columns") else None
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or X.shape[1] != 2:
         raise ValueError("a boundary is drawn for rows of 2 features")
@@ -37,7 +38,7 @@ def plot_boundary(estimator: Any, X: Any, y: Any = None, ax: Any = None, points:
     margin = 0.1 * np.maximum(high - low, 1e-9)
     across, up = (np.linspace(a, b, points) for a, b in zip(low - margin, high + margin, strict=True))
     grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
-    said = estimator.predict(grid)
+    said = estimator.predict(grid if table is None else type(table)(grid, columns=table.columns))
     if hasattr(estimator, "classes_"):
         said = np.searchsorted(estimator.classes_, said)
     ax = _axes(ax)
@@ -48,9 +49,9 @@ def plot_boundary(estimator: Any, X: Any, y: Any = None, ax: Any = None, points:
         colour = None if label is None or not hasattr(estimator, "classes_") else filled.cmap(filled.norm(np.searchsorted(estimator.classes_, label)))
         ax.scatter(rows[:, 0], rows[:, 1], s=8, color=colour, edgecolors="black", linewidths=0.2, label="rows" if label is None else f"class {label}")
     ax.scatter(*estimator.vectors_.T, s=40, marker="x", color="black", label="expansion vectors")
-    names = getattr(estimator, "feature_names_in_", ["feature 0", "feature 1"])
-    ax.set_xlabel(f"{names[0]} (units of X)")
-    ax.set_ylabel(f"{names[1]} (units of X)")
+    names = getattr(estimator, "feature_names_in_", ["feature 0 (units of X)", "feature 1 (units of X)"])
+    ax.set_xlabel(names[0])
+    ax.set_ylabel(names[1])
     ax.set_title(f"{type(estimator).__name__}, {estimator.n_vectors_} expansion vectors")
     ax.legend(fontsize="small")
     return ax

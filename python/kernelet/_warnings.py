@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class GoalWarning(UserWarning):
-    """The machine does not meet a goal that was asked for, or there are too few rows to tell."""
+    """The machine does not meet a goal that was asked for, or there are too few rows to decide."""
 
 
 def warn_of_training(report: dict[str, Any]) -> None:
