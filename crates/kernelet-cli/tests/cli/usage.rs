@@ -31,7 +31,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(20));
     let model = folder.path("m");
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--gamma", "-1"], "gamma is -1, but must be a finite number above 0"),
         (&["--gamma", "0"], "gamma is 0"),
         (&["--gamma", "nan"], "gamma is nan, but must be a number"),
