@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python test-wheel test-sklearn-oldest gallery mutants wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python test-wheel test-sklearn-oldest gallery mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,12 @@ MUTANT_TESTS ?= smo svc svr one_class refit conformance
 SHARD ?= 0/8
 mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit tests named MUTANT_TESTS; SHARD=K/N; needs cargo install cargo-mutants
 	cargo mutants -p kernelet $(addprefix -f ,$(MUTATED)) --shard $(SHARD) --timeout 120 -j 1 --output target -- --lib -- $(MUTANT_TESTS)
+
+test-hard: ## the long runs of the tests of faults: hundreds of killed processes
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet-cli --test faults -- --nocapture
+
+deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
+	cargo deny check
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check

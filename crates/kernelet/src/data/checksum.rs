@@ -29,7 +29,7 @@ pub fn of(mut source: impl Read) -> Option<String> {
     Some(hexadecimal(sum))
 }
 
-/// The sum of what a value prints for debugging, which tells values apart to the last bit of their numbers; the text is never held.
+/// The sum of what a value prints for debugging, which distinguishes values to the last bit of their numbers; the text is never held.
 pub(crate) fn of_debug(value: &dyn fmt::Debug) -> String {
     struct Sum(Sha256);
     impl Write for Sum {

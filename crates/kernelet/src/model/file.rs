@@ -87,7 +87,7 @@ struct Temporary {
 
 impl Temporary {
     /// A new file with a name nobody has and no more permissions than the file it is to replace. It is locked while it is written, so that
-    /// what a killed process has left behind can be told from what another is writing.
+    /// what a killed process has left behind can be distinguished from what another is writing.
     fn create(directory: &Path, permissions: Option<&fs::Permissions>) -> io::Result<(Self, File)> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         loop {
