@@ -13,8 +13,10 @@ from ._core import Machine, __version__
 
 if TYPE_CHECKING:
     from ._basis import GreedyBasis
+    from ._cascade import Cascade
     from ._compress import compress
     from ._fisher import SparseKernelFisher
+    from ._goals import GoalWarning
     from ._logistic import SparseLogistic
     from ._one_class import SparseOneClassSVM
     from ._path import Path
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
     from ._report import report
     from ._ridge import SparseKernelRidge
     from ._svm import SparseSVC, SparseSVR
-    from ._warnings import GoalWarning
 
 __all__ = [
+    "Cascade",
     "GreedyBasis",
     "GoalWarning",
     "Machine",
@@ -50,7 +52,8 @@ __all__ = [
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
-    "GoalWarning": "_warnings",
+    "Cascade": "_cascade",
+    "GoalWarning": "_goals",
     "GreedyBasis": "_basis",
     "Path": "_path",
     "RVC": "_relevance",

@@ -4,6 +4,7 @@
 //! fields in Rust. Each has `check`, which rejects settings that are out of range, contradict each other or would be ignored, and `run`. Defaults, grids
 //! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
 mod basis;
+mod cascade;
 mod compress;
 mod compress_checks;
 mod compress_fields;
@@ -15,6 +16,7 @@ mod like;
 mod method;
 mod metric;
 mod plan;
+mod refitted;
 mod train;
 mod train_fields;
 mod trained;
@@ -22,6 +24,7 @@ mod tuning;
 mod vectors;
 
 pub use basis::Spanned;
+pub use cascade::{CascadeSettings, Cascaded};
 pub use compress::{Compress, Layout, Offsets};
 pub use compressed::{Compressed, Validation};
 pub use field::{Field, Takes};
