@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import RegressorMixin
 
 from ._base import KernelMachine
 from ._docs import described
 from ._numbers import Numbers
+<<<<<<< HEAD
 from ._passes import Blocks
 from ._stream import StreamedNumbers
+=======
+from ._types import KernelLike, RandomState, Self
+>>>>>>> main
 
 
 @described()
@@ -48,10 +54,14 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
     _settings = {"alpha": "lambda"}
     _several_targets = True
 
+    def _usual_gamma(self) -> str:
+        return "auto"
+
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
+<<<<<<< HEAD
         alpha=1.0,
         kernel="gaussian",
         gamma="scale",
@@ -67,6 +77,22 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         random_state=None,
         verbose=0,
     ):
+=======
+        alpha: float = 1.0,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
+>>>>>>> main
         self.n_vectors = n_vectors
         self.alpha = alpha
         self.kernel = kernel
@@ -83,7 +109,7 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters

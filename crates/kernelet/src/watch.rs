@@ -15,11 +15,17 @@ use serde::{Deserialize, Serialize};
 pub enum Status {
     /// The stopping rule was met.
     Converged,
+    /// All planned steps were made: the normal end of a descent on vectors, whose objective has no one minimum to reach.
+    Completed,
     /// Less came out than was asked for, because there is no more.
     Capped,
+<<<<<<< HEAD
     /// The objective no longer improves, though the stopping rule is not met: rounding allows no more.
     Stalled,
     /// The limit of iterations came first.
+=======
+    /// The limit of iterations came before the tolerance was reached.
+>>>>>>> main
     IterationLimit,
     /// The caller cancelled.
     Cancelled,
@@ -30,6 +36,7 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
+            Status::Completed => "completed",
             Status::Capped => "capped",
             Status::Stalled => "stalled",
             Status::IterationLimit => "iteration-limit",
@@ -37,13 +44,18 @@ impl Status {
         }
     }
 
+<<<<<<< HEAD
     /// The less finished of two: cancelled before limited before stalled before capped before converged.
+=======
+    /// The less finished of two: cancelled before limited before capped before completed before converged.
+>>>>>>> main
     pub fn worse(self, other: Status) -> Status {
         match (self, other) {
             (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
             (Status::IterationLimit, _) | (_, Status::IterationLimit) => Status::IterationLimit,
             (Status::Stalled, _) | (_, Status::Stalled) => Status::Stalled,
             (Status::Capped, _) | (_, Status::Capped) => Status::Capped,
+            (Status::Completed, _) | (_, Status::Completed) => Status::Completed,
             _ => Status::Converged,
         }
     }
@@ -227,7 +239,13 @@ mod tests {
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
         assert_eq!(Converged.worse(Capped), Capped);
         assert_eq!(Capped.worse(IterationLimit), IterationLimit);
+<<<<<<< HEAD
         assert_eq!((Capped.worse(Stalled), IterationLimit.worse(Stalled)), (Stalled, IterationLimit));
+=======
+        assert_eq!(Converged.worse(Completed), Completed);
+        assert_eq!(Completed.worse(Capped), Capped);
+        assert_eq!(Completed.worse(IterationLimit), IterationLimit);
+>>>>>>> main
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }
