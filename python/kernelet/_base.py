@@ -36,11 +36,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-<<<<<<< HEAD
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_reservoir", "_sums"):
-=======
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support"):
->>>>>>> main
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support", "_reservoir", "_sums"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:
@@ -282,12 +278,11 @@ class KernelMachine(BaseEstimator):
         """Writes the machine as a LIBSVM model, where LIBSVM has such a machine."""
         self._to_file().save(path, "libsvm")
 
-<<<<<<< HEAD
-    def to_javascript(self, path) -> None:
+    def to_javascript(self, path: str | PathLike[str]) -> None:
         """Writes the machine as one module of JavaScript without dependencies, for browsers and Node."""
         self._to_file().save(path, "javascript")
 
-    def to_c(self, path, precision="f64", X=None) -> None:
+    def to_c(self, path: str | PathLike[str], precision: str = "f64", X: Any = None) -> None:
         """Writes the machine as C source beside a header.
 
         Parameters
@@ -300,11 +295,6 @@ class KernelMachine(BaseEstimator):
             With whole numbers: rows from which the ranges of the features are taken. Without them they are guessed from the vectors.
         """
         self._to_file().save_c(path, precision, None if X is None else self._checked(X))
-=======
-    def to_c(self, path: str | PathLike[str], precision: str = "f64") -> None:
-        """Writes the machine as C source beside a header, with ``double`` (``'f64'``) or ``float`` (``'f32'``)."""
-        self._to_file().save(path, "c", precision)
->>>>>>> main
 
     def to_sklearn(self) -> Any:
         """A fitted ``SVC``, ``SVR`` or ``OneClassSVM`` with this machine's vectors, where scikit-learn has such a machine."""

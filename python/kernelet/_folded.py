@@ -51,7 +51,6 @@ class SmallPipeline(Pipeline):
         """Writes the machine as a LIBSVM model; an error where the format cannot express the scaling."""
         self._whole().save(path, "libsvm")
 
-<<<<<<< HEAD
     def to_javascript(self, path: Any) -> None:
         """Writes scalers and machine as one module of JavaScript without dependencies."""
         self._whole().save(path, "javascript")
@@ -59,11 +58,6 @@ class SmallPipeline(Pipeline):
     def to_c(self, path: Any, precision: str = "f64", X: Any = None) -> None:
         """Writes scalers and machine as C source beside a header; see :meth:`kernelet.SparseSVC.to_c`. Rows of ``X`` are as the pipeline takes them."""
         self._whole().save_c(path, precision, None if X is None else rows_of(np.ascontiguousarray(X, dtype=np.float64)))
-=======
-    def to_c(self, path: Any, precision: str = "f64") -> None:
-        """Writes scalers and machine as C source beside a header, with ``double`` (``'f64'``) or ``float`` (``'f32'``)."""
-        self._whole().save(path, "c", precision)
->>>>>>> main
 
     def to_sklearn(self) -> Pipeline:
         """The pipeline with a machine of scikit-learn as its last step."""

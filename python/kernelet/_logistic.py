@@ -9,12 +9,9 @@ from sklearn.base import ClassifierMixin
 from ._base import KernelMachine
 from ._docs import described
 from ._labels import Labels, Probabilities
-<<<<<<< HEAD
 from ._passes import Blocks
 from ._stream import StreamedClasses
-=======
 from ._types import KernelLike, RandomState, Self
->>>>>>> main
 
 
 @described()

@@ -23,18 +23,12 @@ class Numbers(KernelMachine):
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = np.ascontiguousarray(y.reshape(len(y), -1))
-<<<<<<< HEAD
         asked = self._request(**({"probability": "normal"} if getattr(self, "deviation", False) else {}))
-        return self._keep(*self._learn(asked, X, values=values, weights=self._weights(sample_weight, X)))
-
-    def predict(self, X, return_std=False):
-=======
-        self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        self._keep(*self._learn(asked, X, values=values, weights=self._weights(sample_weight, X)))
         self._learned_support(X.shape)
         return self
 
-    def predict(self, X: Any) -> NDArray[Any]:
->>>>>>> main
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each row.
 
         Parameters

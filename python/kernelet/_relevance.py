@@ -172,29 +172,3 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
             The fitted estimator.
         """
         return self._fit_numbers(X, y, sample_weight)
-<<<<<<< HEAD
-=======
-
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """The predicted number of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n_samples, n_features)
-            The rows.
-        return_std : bool, default=False
-            Also the standard deviations of the predictions.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            The predictions.
-        deviations : ndarray of shape (n_samples,) or (n_samples, n_targets)
-            Only with ``return_std``.
-        """
-        mean = super().predict(X)
-        if not return_std:
-            return mean
-        deviations = self._fitted().deviations(self._checked(X))
-        return mean, deviations[:, 0] if self._one_target else deviations
->>>>>>> main

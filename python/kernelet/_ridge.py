@@ -9,12 +9,9 @@ from sklearn.base import RegressorMixin
 from ._base import KernelMachine
 from ._docs import described
 from ._numbers import Numbers
-<<<<<<< HEAD
 from ._passes import Blocks
 from ._stream import StreamedNumbers
-=======
 from ._types import KernelLike, RandomState, Self
->>>>>>> main
 
 
 @described()
@@ -61,29 +58,13 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         self,
         n_vectors: int | None = 100,
         *,
-<<<<<<< HEAD
-        alpha=1.0,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        deviation=False,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-=======
         alpha: float = 1.0,
         kernel: KernelLike = "gaussian",
         gamma: float | str | None = "scale",
         degree: int = 3,
         coef0: float = 0.0,
         method: str = "auto",
+        deviation: bool = False,
         ard: bool = False,
         projection: int | None = None,
         tune: bool = False,
@@ -92,7 +73,6 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
->>>>>>> main
         self.n_vectors = n_vectors
         self.alpha = alpha
         self.kernel = kernel

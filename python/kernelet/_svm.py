@@ -10,21 +10,14 @@ from ._base import KernelMachine
 from ._docs import described
 from ._labels import Decisions, ProbabilitiesOnRequest
 from ._numbers import Numbers
-<<<<<<< HEAD
 from ._passes import Blocks
 from ._stream import StreamedClasses
-
-
-@described("``'margin'``, where vectors and machine are found together")
-class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Labels, KernelMachine):
-=======
 from ._support import Support
 from ._types import KernelLike, RandomState, Self
 
 
 @described("``'margin'``, where vectors and machine are found together")
-class SparseSVC(ClassifierMixin, Support, ProbabilitiesOnRequest, Decisions, KernelMachine):
->>>>>>> main
+class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Support, ProbabilitiesOnRequest, Decisions, KernelMachine):
     """Support vector classification with a chosen number of expansion vectors.
 
     Parameters
@@ -200,26 +193,6 @@ class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
         self,
         n_vectors: int | None = 100,
         *,
-<<<<<<< HEAD
-        C=1.0,
-        epsilon=0.1,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        tol=1e-3,
-        cache_size=200,
-        deviation=False,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-=======
         C: float = 1.0,
         epsilon: float = 0.1,
         kernel: KernelLike = "gaussian",
@@ -231,6 +204,7 @@ class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
         shrinking: bool = True,
         max_iter: int = -1,
         cache_size: float = 200,
+        deviation: bool = False,
         ard: bool = False,
         projection: int | None = None,
         tune: bool = False,
@@ -239,7 +213,6 @@ class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
         random_state: RandomState = None,
         verbose: int = 0,
     ) -> None:
->>>>>>> main
         self.n_vectors = n_vectors
         self.C = C
         self.epsilon = epsilon

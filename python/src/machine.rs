@@ -5,13 +5,8 @@ use std::{
 };
 
 use kernelet::{
-<<<<<<< HEAD
-    Error, Named,
+    Error, Named, basis,
     data::{Dataset, Encoding, Label, Points, Scale},
-=======
-    basis,
-    data::{Encoding, Label, Points, Scale},
->>>>>>> main
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
@@ -216,37 +211,24 @@ impl PyMachine {
         guarded(|| model::load(path).map(PyMachine::new).map_err(refused))
     }
 
-<<<<<<< HEAD
-    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx`, `javascript` or `c`.
-    #[pyo3(signature = (path, to="kernelet"))]
-    fn save(&self, path: PathBuf, to: &str) -> PyResult<()> {
-=======
-    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`, the last two in a precision, `f64` or `f32`.
+    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `javascript`, `onnx` or `c`, the last two in a precision, `f64` or `f32`.
     #[pyo3(signature = (path, to="kernelet", precision="f64"))]
     fn save(&self, path: PathBuf, to: &str, precision: &str) -> PyResult<()> {
-        let precision = match precision {
+        let real = match precision {
             "f64" => model::Precision::F64,
             "f32" => model::Precision::F32,
             other => return Err(PyValueError::new_err(format!("precision is {other:?}, but must be 'f64' or 'f32'"))),
         };
->>>>>>> main
         let saved = || match to {
             "kernelet" => Ok(model::save(&self.machine, path)),
             "libsvm" => Ok(model::libsvm::save(&self.machine, path)),
             "json" => Ok(model::json::save(&self.machine, path)),
-<<<<<<< HEAD
-            "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ())),
-            "javascript" => Ok(model::javascript::save(&self.machine, path)),
-            "c" => Ok(save_c(&self.machine, &path, "f64", None)),
-            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, javascript, c"))),
-=======
-            "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options { precision, ..Default::default() }, path).map(|_| ())),
-            "c" => {
-                let options = model::c::Options { name: model::c::name_of(&path), precision };
-                Ok(model::c::save(&self.machine, &options, path).map(|_| ()))
+            "onnx" => {
+                Ok(model::onnx::save(&self.machine, &model::onnx::Options { precision: real, ..Default::default() }, path).map(|_| ()))
             }
-            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
->>>>>>> main
+            "javascript" => Ok(model::javascript::save(&self.machine, path)),
+            "c" => Ok(save_c(&self.machine, &path, precision, None)),
+            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, javascript, c"))),
         };
         guarded(saved)?.map_err(refused)
     }

@@ -19,13 +19,9 @@ pub enum Status {
     Completed,
     /// Less came out than was asked for, because there is no more.
     Capped,
-<<<<<<< HEAD
     /// The objective no longer improves, though the stopping rule is not met: rounding allows no more.
     Stalled,
-    /// The limit of iterations came first.
-=======
     /// The limit of iterations came before the tolerance was reached.
->>>>>>> main
     IterationLimit,
     /// The caller cancelled.
     Cancelled,
@@ -44,11 +40,7 @@ impl Status {
         }
     }
 
-<<<<<<< HEAD
-    /// The less finished of two: cancelled before limited before stalled before capped before converged.
-=======
-    /// The less finished of two: cancelled before limited before capped before completed before converged.
->>>>>>> main
+    /// The less finished of two: cancelled before limited before stalled before capped before completed before converged.
     pub fn worse(self, other: Status) -> Status {
         match (self, other) {
             (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
@@ -239,13 +231,10 @@ mod tests {
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
         assert_eq!(Converged.worse(Capped), Capped);
         assert_eq!(Capped.worse(IterationLimit), IterationLimit);
-<<<<<<< HEAD
         assert_eq!((Capped.worse(Stalled), IterationLimit.worse(Stalled)), (Stalled, IterationLimit));
-=======
         assert_eq!(Converged.worse(Completed), Completed);
         assert_eq!(Completed.worse(Capped), Capped);
         assert_eq!(Completed.worse(IterationLimit), IterationLimit);
->>>>>>> main
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }

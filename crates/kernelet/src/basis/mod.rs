@@ -29,12 +29,8 @@ pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;
 pub use matching_pursuit::MatchingPursuit;
 pub use method::{Basis, BasisBudget, BasisMethod};
-<<<<<<< HEAD
 pub use online::{OnePass, OnlineBasis};
-=======
-pub use online::OnlineBasis;
 pub use pre_image::{PreImages, mean_on_vectors};
->>>>>>> main
 pub use random::RandomBasis;
 pub(crate) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;

@@ -109,17 +109,13 @@ pub struct Settings {
     /// When training stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-<<<<<<< HEAD
-    /// Megabytes for kernel values, or the file of rows for training by blocks.
-=======
     /// Steps after which a problem of the support vector family stops unfinished.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_iterations: Option<u64>,
     /// Keep variables in the problem that look settled at a bound.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub no_shrinking: bool,
-    /// Megabytes for kernel values.
->>>>>>> main
+    /// Megabytes for kernel values, or the file of rows for training by blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
     /// Factors for the classes.

@@ -54,11 +54,7 @@ impl Plan {
         match self {
             Plan::Full => [own(&[]).as_slice(), METRIC].concat(),
             Plan::Direct => {
-<<<<<<< HEAD
-                let own = own(&["cache", "tolerance", "explained", "direction"]);
-=======
-                let own = own(&[SOLVER, &["explained"]].concat());
->>>>>>> main
+                let own = own(&[SOLVER, &["explained", "direction"]].concat());
                 let special: &[&str] = match learner {
                     LearnerName::Svc => &["loss", "parts"],
                     LearnerName::Fisher => &["coefficients"],

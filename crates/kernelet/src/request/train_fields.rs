@@ -72,9 +72,6 @@ pub(super) const FIELDS: &[Field] = &[
         "Stop when the optimality conditions (support vector machines), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].",
     )
     .in_group(ESTIMATOR),
-<<<<<<< HEAD
-    Field::other(
-=======
     Field::count(
         "max-iterations",
         "N",
@@ -82,8 +79,7 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .in_group(ESTIMATOR),
     Field::switch("no-shrinking", "Keep variables in the problem that look settled at a bound: slower, the same machine up to the tolerance.").in_group(ESTIMATOR),
-    Field::count(
->>>>>>> main
+    Field::other(
         "cache",
         "MB|FILE",
         Takes::CountOrText,

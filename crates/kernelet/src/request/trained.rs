@@ -92,16 +92,12 @@ pub(super) fn notes_of(fit: &Fit) -> Vec<String> {
         Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.n_outputs())),
         // The vectors kept are reported at the end.
         Status::Cancelled => {}
-<<<<<<< HEAD
         Status::Stalled => {
             notes.push("the objective no longer improves, but `tolerance` is not reached: it is below what rounding allows".into());
         }
-        Status::IterationLimit => notes.push("the limit of iterations came first; more of them may give a better machine".into()),
-=======
         Status::IterationLimit => notes.push(
             "training ended at the limit of iterations, before its tolerance was reached; more of them may give a better machine".into(),
         ),
->>>>>>> main
     }
     notes
 }

@@ -13,11 +13,7 @@ use kernelet::{
 use serde_json::{Map, Value, json};
 
 /// Settings that cost memory or time, or report more, and never change the machine.
-<<<<<<< HEAD
-const WITHOUT_EFFECT: [&str; 6] = ["cache", "memory", "blocks", "checkpoint", "path", "seed"];
-=======
-const WITHOUT_EFFECT: [&str; 6] = ["no-shrinking", "cache", "memory", "checkpoint", "path", "seed"];
->>>>>>> main
+const WITHOUT_EFFECT: [&str; 7] = ["no-shrinking", "cache", "memory", "blocks", "checkpoint", "path", "seed"];
 
 /// Sixty rows of three classes in the plane, which overlap; the same numbers on every machine.
 fn points() -> Matrix {
