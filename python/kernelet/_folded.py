@@ -43,9 +43,9 @@ class SmallPipeline(Pipeline):
         """Writes scalers and machine as one model file that the program ``kernelet`` reads too."""
         self._whole().save(path)
 
-    def to_onnx(self, path: Any) -> None:
-        """Writes scalers and machine as an ONNX graph."""
-        self._whole().save(path, "onnx")
+    def to_onnx(self, path: Any, precision: str = "f64") -> None:
+        """Writes scalers and machine as an ONNX graph of this precision, ``'f64'`` or ``'f32'``."""
+        self._whole().save(path, "onnx", precision)
 
     def to_libsvm(self, path: Any) -> None:
         """Writes the machine as a LIBSVM model; an error where the format cannot express the scaling."""

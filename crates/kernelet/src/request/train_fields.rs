@@ -73,6 +73,13 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .in_group(ESTIMATOR),
     Field::count(
+        "max-iterations",
+        "N",
+        "Stop a problem of the support vector family after so many steps, before it has reached its tolerance [default: no limit to speak of, 100 million].",
+    )
+    .in_group(ESTIMATOR),
+    Field::switch("no-shrinking", "Keep variables in the problem that look settled at a bound: slower, the same machine up to the tolerance.").in_group(ESTIMATOR),
+    Field::count(
         "cache",
         "MB",
         "Megabytes for kernel values that are kept; fisher, logistic and pca keep all [default: 200; rvm 1024; fisher, logistic, pca 8192].",
