@@ -440,7 +440,7 @@ fn save_c(machine: &Machine, path: &Path, precision: &str, rows: Option<&Points>
         }
         (None, "f64", None) => c::to_code(machine, &c::Options { name, precision: Precision::F64 }, &header_name)?,
         (None, "f32", None) => c::to_code(machine, &c::Options { name, precision: Precision::F32 }, &header_name)?,
-        _ => return Err(Error::parameter("precision", format!("{precision:?}"), "f64, f32, i16 or i8")),
+        _ => return Err(Error::parameter("precision", format!("{precision:?}"), "'f64' or 'f32', or 'i16' or 'i8'")),
     };
     c::write(&code, path)
 }

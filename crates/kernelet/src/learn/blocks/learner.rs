@@ -264,6 +264,7 @@ impl BlockLearner {
             iterations: iterations as u64,
             status: status(ended),
             evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(frame.len() as u64),
+            support: None,
         };
         let each = if outline.labels.is_empty() { machine.n_outputs() as f64 } else { 1.0 };
         let train_error = optimum.sums.errors / (each * optimum.sums.rows.max(1.0));
