@@ -60,7 +60,8 @@ impl Descent {
         if iterations < self.look + period {
             return false;
         }
-        let stalled = !(self.since > f64::EPSILON * self.before);
+        let improved = self.since > f64::EPSILON * self.before;
+        let stalled = !improved;
         *self = Descent { before: self.before + self.since, since: 0.0, look: iterations };
         stalled
     }
