@@ -6,7 +6,7 @@ use kernelet::{
     Error,
     data::Points,
     linalg::Matrix,
-    machine::{Decision, Machine, PredictionSets, Predictor},
+    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::Cascade},
     model::write_atomically,
 };
 use serde_json::json;
@@ -15,7 +15,7 @@ use super::predicted::Form;
 use crate::{
     failure::{Failure, Result},
     files,
-    input::{self, Input},
+    input::{self, Input, Loaded},
     layout::counted,
     session::Session,
 };
@@ -100,21 +100,21 @@ impl Predict {
         if self.confidence.is_some() && self.values != Values::Set {
             return Err(Failure::usage("--confidence is used only with --values set"));
         }
-        let (machine, _) = input::model(&self.model)?;
-        let form = Form::of(&machine, self.values)?;
-        if self.values == Values::Set {
+        let (model, _) = input::loaded(&self.model)?;
+        let form = Form::of_model(&model, self.values)?;
+        if let (Values::Set, Loaded::Machine(machine)) = (self.values, &model) {
             machine.check_sets(self.confidence())?;
         }
         let mut predictions = vec![];
         let done = match output {
-            Some(output) => self.to_file(output, &machine, &form, session)?,
-            None if session.json() => self.to_each(&machine, session, &mut |block| {
+            Some(output) => self.to_file(output, &model, &form, session)?,
+            None if session.json() => self.to_each(&model, session, &mut |block| {
                 predictions.extend(form.json(block));
                 Ok(())
             })?,
             None => {
                 let mut header = form.header_line();
-                self.to_each(&machine, session, &mut |block| session.print(&(std::mem::take(&mut header) + &form.lines(block))))?
+                self.to_each(&model, session, &mut |block| session.print(&(std::mem::take(&mut header) + &form.lines(block))))?
             }
         };
         let Done { rows, seconds } = done;
@@ -136,11 +136,11 @@ impl Predict {
         }
     }
 
-    fn to_file(&self, output: &str, machine: &Machine, form: &Form, session: &Session) -> Result<Done> {
+    fn to_file(&self, output: &str, model: &Loaded, form: &Form, session: &Session) -> Result<Done> {
         let mut outcome = Ok(Done::default());
         let written = write_atomically(output, |writer| {
             writer.write_all(form.header_line().as_bytes())?;
-            outcome = self.to_each(machine, session, &mut |block| {
+            outcome = self.to_each(model, session, &mut |block| {
                 writer.write_all(form.lines(block).as_bytes()).map_err(|error| Error::io(output, error).into())
             });
             // The error itself stays in `outcome`; this one only keeps the file from being put in its place.
@@ -152,7 +152,8 @@ impl Predict {
     }
 
     /// The outputs of each block of rows; the next block is read meanwhile.
-    fn to_each(&self, machine: &Machine, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
+    fn to_each(&self, model: &Loaded, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
+        let machine = model.first()?;
         let predictor = match self.precision {
             Precision::F64 => Predictor::new(machine),
             Precision::F32 => Predictor::single(machine),
@@ -162,7 +163,13 @@ impl Predict {
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
         while let Some(data) = next {
             let clock = Instant::now();
-            let (following, outputs) = rayon::join(|| blocks.next(session), || self.values_of(machine, &predictor, &data.points));
+            let (following, outputs) = rayon::join(
+                || blocks.next(session),
+                || match model {
+                    Loaded::Machine(machine) => self.values_of(machine, &predictor, &data.points),
+                    Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
+                },
+            );
             done.seconds += clock.elapsed().as_secs_f64();
             take(&outputs?)?;
             done.rows += data.len();
@@ -216,4 +223,13 @@ impl Predict {
 /// The columns of two matrices of the same size, in turns.
 fn paired(first: &Matrix, second: &Matrix) -> Matrix {
     Matrix::from_fn(first.rows(), 2 * first.cols(), |i, k| if k % 2 == 0 { first.at(i, k / 2) } else { second.at(i, k / 2) })
+}
+
+/// The places of the labels that a cascade answers, in one column.
+fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
+    let codes = match cascade.predict(points)?.prediction {
+        Prediction::Classes { codes, .. } => codes,
+        Prediction::Values(_) => vec![],
+    };
+    Ok(Matrix::column(codes.into_iter().map(f64::from).collect()))
 }

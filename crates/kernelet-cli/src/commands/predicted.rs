@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::predict::Values;
 use crate::{
     failure::{Failure, Result},
+    input::Loaded,
     layout::{exact, plain},
 };
 
@@ -16,6 +17,8 @@ use crate::{
 pub(super) enum Form<'a> {
     /// A bare label.
     Label(&'a Decision),
+    /// A bare label by its place among these.
+    Place(Vec<String>),
     /// A bare number.
     Number,
     /// The numbers under these names.
@@ -25,7 +28,19 @@ pub(super) enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
-    pub(super) fn of(machine: &'a Machine, values: Values) -> Result<Self> {
+    pub(super) fn of_model(model: &'a Loaded, values: Values) -> Result<Self> {
+        match model {
+            Loaded::Machine(machine) => Form::of(machine, values),
+            Loaded::Cascade(cascade) if values == Values::Labels => {
+                Ok(Form::Place(cascade.labels().iter().map(Label::to_string).collect()))
+            }
+            Loaded::Cascade(_) => {
+                Err(Failure::usage("a cascade answers labels alone, because each row is answered by another machine; use --values labels"))
+            }
+        }
+    }
+
+    fn of(machine: &'a Machine, values: Values) -> Result<Self> {
         let outputs = machine.n_outputs();
         let numbers = |name: &str, count: usize| (1..=count).map(|k| format!("{name}{k}")).collect();
         match (values, &machine.decision) {
@@ -64,7 +79,7 @@ impl<'a> Form<'a> {
     /// The names of the columns; none for bare labels and numbers.
     pub(super) fn header(&self) -> Option<&[String]> {
         match self {
-            Form::Label(_) | Form::Number | Form::Set(_) => None,
+            Form::Label(_) | Form::Place(_) | Form::Number | Form::Set(_) => None,
             Form::Outputs(names) => Some(names),
         }
     }
@@ -80,6 +95,7 @@ impl<'a> Form<'a> {
         for row in outputs.iter() {
             match self {
                 Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
+                Form::Place(_) => text.push_str(&labels[row[0] as usize]),
                 Form::Set(_) => text.push_str(&members(row, &labels).map(|label| quoted(label, &[' ', '"'])).collect::<Vec<_>>().join(" ")),
                 _ => text.push_str(&row.iter().copied().map(exact).collect::<Vec<_>>().join(",")),
             }
@@ -92,6 +108,7 @@ impl<'a> Form<'a> {
         let labels = self.labels();
         let row = |row: &[f64]| match self {
             Form::Label(decision) => json!(labels[decision.class(row)]),
+            Form::Place(_) => json!(labels[row[0] as usize]),
             Form::Number => json!(row[0]),
             Form::Set(_) => json!(members(row, &labels).collect::<Vec<_>>()),
             _ => json!(row),
@@ -102,6 +119,7 @@ impl<'a> Form<'a> {
     fn labels(&self) -> Vec<String> {
         match self {
             Form::Label(decision) => decision.labels().iter().map(Label::to_string).collect(),
+            Form::Place(labels) => labels.clone(),
             Form::Set(labels) => labels.iter().map(Label::to_string).collect(),
             _ => vec![],
         }

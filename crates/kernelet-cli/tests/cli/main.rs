@@ -7,6 +7,7 @@ mod bad_data;
 mod bad_models;
 mod baselines;
 mod basis;
+mod cascade;
 mod compress;
 mod construct;
 mod demo;
@@ -19,6 +20,7 @@ mod export;
 mod family;
 mod fisher;
 mod fisher_pursuit;
+mod goals;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;

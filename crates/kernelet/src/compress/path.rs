@@ -219,6 +219,6 @@ fn template(machine: &Machine) -> Machine {
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
     // The vectors of a basis are gone.
     let mut template = Machine { expansion, ..machine.uncalibrated() };
-    template.metadata.basis = None;
+    (template.metadata.basis, template.metadata.seen) = (None, None);
     template
 }

@@ -5,6 +5,7 @@
 //! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
 mod basis;
 mod calibrate;
+mod cascade;
 mod compress;
 mod compress_checks;
 mod compress_fields;
@@ -16,6 +17,7 @@ mod like;
 mod method;
 mod metric;
 mod plan;
+mod refitted;
 mod train;
 mod train_fields;
 mod trained;
@@ -23,6 +25,7 @@ mod tuning;
 mod vectors;
 
 pub use basis::Spanned;
+pub use cascade::{CascadeSettings, Cascaded};
 pub use compress::{Compress, Layout, Offsets};
 pub use compressed::{Compressed, Validation};
 pub use field::{Field, Takes};
