@@ -3,7 +3,7 @@ use crate::{
     Error, Result,
     data::{Dataset, Points},
     kernel::Kernel,
-    machine::{Coefficients, Expansion, Machine, Metadata},
+    machine::{Coefficients, Expansion, Machine},
 };
 
 /// A machine to make smaller, and what else there is.
