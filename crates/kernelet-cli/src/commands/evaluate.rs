@@ -53,6 +53,7 @@ impl Evaluate {
             }
         }
         let machine = loaded.first()?;
+        self.confidence.map_or(Ok(()), |confidence| machine.check_sets(confidence))?;
         let wanted = input::target_of(machine);
         let data = self.input.rows_for(machine, &self.data, wanted, session)?;
         let predictor = Predictor::new(machine);

@@ -119,6 +119,7 @@ impl<'a> Form<'a> {
     fn labels(&self) -> Vec<String> {
         match self {
             Form::Label(decision) => decision.labels().iter().map(Label::to_string).collect(),
+            Form::Place(labels) => labels.clone(),
             Form::Set(labels) => labels.iter().map(Label::to_string).collect(),
             Form::Place(labels) => labels.clone(),
             _ => vec![],
