@@ -121,7 +121,6 @@ impl<'a> Form<'a> {
             Form::Label(decision) => decision.labels().iter().map(Label::to_string).collect(),
             Form::Place(labels) => labels.clone(),
             Form::Set(labels) => labels.iter().map(Label::to_string).collect(),
-            Form::Place(labels) => labels.clone(),
             _ => vec![],
         }
     }
