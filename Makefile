@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust doc
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -145,6 +145,13 @@ bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting,
 	$(MAKE) --no-print-directory target/python-venv/made wheel
 	target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
 	target/python-venv/bin/python benches/peers/tabular.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS)) $(if $(SPLITS),--splits $(SPLITS)) $(if $(TRIALS),--trials $(TRIALS)) $(if $(OUTPUT),--output $(OUTPUT))
+
+bench-trust: ## how often promises hold, how sharp goals are, what cascades cost; DATA=DIR has the sets, SETS=a,b PARTS=splits,sharp,cascades DRAWS=N
+	cargo build --release -p kernelet-cli
+	cargo run --release -p kernelet --example trust -- $(or $(DRAWS),400)
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn scipy
+	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

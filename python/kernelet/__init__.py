@@ -13,8 +13,10 @@ from ._core import Machine, __version__
 
 if TYPE_CHECKING:
     from ._basis import GreedyBasis
+    from ._cascade import Cascade
     from ._compress import compress
     from ._fisher import SparseKernelFisher
+    from ._goals import GoalWarning
     from ._logistic import SparseLogistic
     from ._one_class import SparseOneClassSVM
     from ._path import Path
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from ._svm import SparseSVC, SparseSVR
 
 __all__ = [
+    "Cascade",
+    "GoalWarning",
     "GreedyBasis",
     "Machine",
     "Path",
@@ -46,6 +50,8 @@ __all__ = [
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
 _HOMES = {
+    "Cascade": "_cascade",
+    "GoalWarning": "_goals",
     "GreedyBasis": "_basis",
     "Path": "_path",
     "RVC": "_relevance",

@@ -18,8 +18,10 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound
 from ._base import KernelMachine
+from ._cascade import Cascade
 from ._convert import Converted, convert
 from ._folded import SmallPipeline
+from ._goals import GoalWarning
 from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
@@ -39,6 +41,13 @@ def compress(
     max_loss: float | None = None,
     min_agreement: float | None = None,
     max_bytes: int | None = None,
+    confidence: float | None = None,
+    rows: str | None = None,
+    cascade: bool = False,
+    max_disagreement: float | None = None,
+    X_calibrate: Any = None,
+    by_class: bool = False,
+    abstain: bool = False,
     metric: str | None = None,
     method: str = "auto",
     refit: str | None = None,
@@ -63,6 +72,20 @@ def compress(
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
         How small, or how good: the flags of ``kernelet compress`` of these names. The result is the smallest machine that meets all
         requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used.
+    confidence : float, default=None
+        The probability with which ``max_loss`` and ``min_agreement`` hold on new rows; None is 0.95. They are certified on rows of X that the model was not
+        trained on; with training rows alone the loss is only estimated. See ``validation_``.
+    rows : {'auto', 'fresh', 'training'}, default=None
+        Where the rows of X come from; None and 'auto' recognise the training rows of the model.
+    cascade : bool, default=False
+        Make a :class:`Cascade` instead: small machines before the full one, with the promise that at most ``max_disagreement`` of new rows are answered
+        otherwise than by the full machine.
+    max_disagreement : float, default=None
+        The fraction of new rows whose class may differ, such as 0.001, with ``confidence``.
+    X_calibrate : {array-like, sparse matrix} of shape (n_calibrate, n_features), default=None
+        Rows that the model was not trained on and that are not in X, by which a cascade is calibrated; they need no targets.
+    by_class, abstain : bool, default=False
+        Promise the rows of each class; leave the full machine out and answer ``'?'`` where it would be needed.
     metric : str, default=None
         The metric whose increase ``max_loss`` bounds.
     method : str, default='auto'
@@ -84,8 +107,14 @@ def compress(
     Returns
     -------
     small : estimator
-        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_`` and :meth:`at`; a pipeline with the same other steps
-        where the model is a pipeline.
+        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_``, ``validation_`` and :meth:`at`; a pipeline with the same other
+        steps where the model is a pipeline. ``validation_`` is None, or a dict of what holds on new rows: ``loss`` with its bounds ``lower`` and ``upper``,
+        ``rows``, ``kind`` ('fresh' rows give a promise, 'training' rows an estimate), ``confidence``. ``report_["goals_met"]`` is True, False or 'unknown'.
+
+    Warns
+    -----
+    GoalWarning
+        Where a goal is not met, or not known to be met.
 
     Examples
     --------
@@ -101,22 +130,27 @@ def compress(
     True
     """
     asked: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
-    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state)}
+    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows}
+    asked |= {"cascade": cascade, "max-disagreement": max_disagreement, "by-class": by_class, "abstain": abstain}
     # Methods by name have every size for little; auto would try several strategies at each.
     asked |= {"path": method != "auto"} | (options or {})
-    work = _Work(asked, effective_n_jobs(n_jobs), verbose)
+    if X_calibrate is not None and not cascade:
+        raise ValueError("X_calibrate is for cascade=True; rows that certify max_loss and min_agreement are given as X")
+    work = _Work(asked, effective_n_jobs(n_jobs), verbose, X_calibrate)
     return work.smaller(model, X, y)
 
 
 class _Work:
     """What is asked for, to be done with a model or a model inside another."""
 
-    def __init__(self, asked: dict[str, Any], threads: int, verbose: int) -> None:
-        self.asked, self.threads, self.verbose = asked, threads, verbose
+    def __init__(self, asked: dict[str, Any], threads: int, verbose: int, calibrate: Any = None) -> None:
+        self.asked, self.threads, self.verbose, self.calibrate = asked, threads, verbose, calibrate
 
     def smaller(self, model: Any, X: Any, y: Any) -> Any:
         if isinstance(model, Pipeline):
             check_is_fitted(model)
+            if self.calibrate is not None and len(model.steps) > 1:
+                self.calibrate = model[:-1].transform(self.calibrate)
             last = self.smaller(model.steps[-1][1], X if X is None or len(model.steps) == 1 else model[:-1].transform(X), y)
             return SmallPipeline([*model.steps[:-1], (model.steps[-1][0], last)])
         if isinstance(model, CalibratedClassifierCV):
@@ -131,7 +165,20 @@ class _Work:
         small.calibrated_classifiers_ = [calibrated_again(part, self.smaller(part.estimator, X, y), X) for part in parts]
         return small
 
-    def one(self, found: Converted, X: Any, y: Any) -> KernelMachine:
+    def cascade(self, found: Converted, about: dict[str, Any], rows: Any, codes: Any) -> Cascade:
+        """Small machines before the model."""
+        if rows is None or self.calibrate is None:
+            raise ValueError("a cascade needs X, rows to make small machines from, and X_calibrate, rows that the model was not trained on")
+        if "classes_" not in found.known:
+            raise ValueError("a cascade is for classifiers")
+        calibrate = rows_of(_rows(found, about, self.calibrate))
+        arguments = (request(self.asked), found.machine, rows_of(rows), calibrate, codes, self.threads)
+        made, notes = watched(_core.compress_cascade, *arguments, verbose=self.verbose, names={"data": "X", "calibrate": "X_calibrate"})
+        for note in notes:
+            warnings.warn(note, UserWarning, stacklevel=6)
+        return Cascade()._keep(made, found.known["classes_"])
+
+    def one(self, found: Converted, X: Any, y: Any) -> Any:
         about = json.loads(found.machine.description())
         rows = found.rows if X is None else _rows(found, about, X)
         codes, values = (None, None) if y is None else _target(found, about, rows, y)
@@ -140,9 +187,14 @@ class _Work:
         # Decisions of pairs need a machine that has them.
         pairs = found.params.get("decision_function_shape") == "ovo" and "layout" not in self.asked
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
+        if asked["cascade"]:
+            return self.cascade(found, about, rows, codes)
         arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
         machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
-        return _estimator(found, machine, path, json.loads(report))
+        known = json.loads(report)
+        if known.get("goals_met", True) is not True:
+            warnings.warn(GoalWarning(known["goals_met"], known["missing"]), stacklevel=5)
+        return _estimator(found, machine, path, known)
 
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:
@@ -183,7 +235,7 @@ def _estimator(found: Converted, machine: _core.Machine, path: _core.Path, repor
         at = lambda n_vectors: on_few_rows(path.at(n_vectors), kept)  # noqa: E731
     small._set_machine(machine)
     small.path_ = Path(figures, at, machine)
-    small.agreement_, small.report_ = figures[-1].get("agreement"), report
+    small.agreement_, small.report_, small.validation_ = figures[-1].get("agreement"), report, report.get("validation")
     return small
 
 

@@ -50,7 +50,9 @@ pub fn compress(
             });
             about.extend([
                 ("why".to_string(), json!(validation.why)),
-                ("goals_met".into(), json!(small.missing.is_empty())),
+                ("goals_met".into(), json!(small.goals_met())),
+                ("validation".into(), json!(validation.certificate)),
+                ("missing".into(), json!(small.missing)),
                 ("held_out_rows".into(), json!(validation.n_rows)),
                 ("held_out_loss".into(), json!(validation.metrics.loss)),
                 ("held_out_loss_before".into(), json!(validation.loss_before)),

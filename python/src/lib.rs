@@ -1,5 +1,6 @@
 //! The binding of the Python package: arrays and requests in, machines out. Estimators are written in Python, requests are read by the library.
 mod arrays;
+mod cascade;
 mod compress;
 mod machine;
 mod path;
@@ -25,6 +26,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PyMachine>()?;
     module.add_class::<path::PyPath>()?;
+    module.add_class::<cascade::PyCascade>()?;
+    module.add_function(wrap_pyfunction!(cascade::compress_cascade, module)?)?;
     module.add_function(wrap_pyfunction!(compress::compress, module)?)?;
     module.add_function(wrap_pyfunction!(table::learn_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::encode_table, module)?)?;

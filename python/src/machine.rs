@@ -309,6 +309,8 @@ impl PyMachine {
     fn description(&self) -> String {
         let Machine { expansion, decision, metadata, .. } = &self.machine;
         let labels: Vec<String> = decision.labels().iter().map(Label::to_string).collect();
+        // Fingerprints of rows are for the library alone.
+        let metadata = Metadata { seen: None, ..metadata.clone() };
         let about = json!({
             "kernel": expansion.kernel, "gamma": expansion.kernel.gamma(), "decision": decision, "labels": labels,
             "facts": metadata, "report": self.report, "probabilities": self.machine.check_probabilities().is_ok(),

@@ -6,7 +6,7 @@ use kernelet::{
         read::{self, FileBlocks, Format, Read, Reading, Wanted},
         smooth,
     },
-    machine::{Decision, Machine},
+    machine::{Decision, Machine, cascade::Cascade},
     model::{self, Kind, images},
     request::Train,
 };
@@ -159,4 +159,34 @@ pub fn model(path: &str) -> Result<(Machine, Kind)> {
     let bytes = model::read_bytes(path)?;
     let machine = model::load_bytes(&bytes, path)?;
     Ok((machine, Kind::of(&bytes).unwrap_or(Kind::Native)))
+}
+
+/// A model file that predicts.
+pub enum Loaded {
+    /// One machine.
+    Machine(Box<Machine>),
+    /// Several, one before another.
+    Cascade(Box<Cascade>),
+}
+
+impl Loaded {
+    /// The machine whose columns rows are read for.
+    pub fn first(&self) -> Result<&Machine> {
+        match self {
+            Loaded::Machine(machine) => Ok(machine),
+            Loaded::Cascade(cascade) => {
+                cascade.stages.first().map(|stage| &stage.machine).ok_or_else(|| Failure::failed("the cascade has no stage"))
+            }
+        }
+    }
+}
+
+/// What is in a model file: a machine of either kind, or a cascade.
+pub fn loaded(path: &str) -> Result<(Loaded, Kind)> {
+    let bytes = model::read_bytes(path)?;
+    if model::cascade::recognise(&bytes) {
+        return Ok((Loaded::Cascade(Box::new(model::cascade::from_bytes(&bytes, path)?)), Kind::Native));
+    }
+    let machine = model::load_bytes(&bytes, path)?;
+    Ok((Loaded::Machine(Box::new(machine)), Kind::of(&bytes).unwrap_or(Kind::Native)))
 }

@@ -1,5 +1,5 @@
-//! Reads a model that `svm-train` wrote and the rows it was trained on, and writes the smallest model whose error on validation rows is at
-//! most half a percentage point higher:
+//! Reads a model that `svm-train` wrote and rows that it was not trained on, and writes the smallest model whose error on new rows is at
+//! most half a percentage point higher with 95 % confidence, or says what it would take:
 //!
 //! ```text
 //! cargo run --release -p kernelet --example compress_libsvm -- LARGE.model ROWS.svm SMALL.model

@@ -12,7 +12,10 @@ use kernelet::{
     data::{Csr, Label, Scale},
     kernel::Kernel,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Curve, Decision, Expansion, Machine, Metadata, Pairwise, Posterior},
+    machine::{
+        Calibration, Coefficients, Curve, Decision, Expansion, Machine, Metadata, Pairwise, Posterior,
+        cascade::{Cascade, Head, Promise, Stage},
+    },
     model::{self, libsvm, range::Range},
 };
 
@@ -188,6 +191,42 @@ fn native_files_of_every_version_still_load() {
     for (name, machine) in files {
         assert_eq!(model::load(folder().join(name)).unwrap(), machine, "{name}");
     }
+}
+
+/// The cascade in `cascade-v1.kernelet`.
+fn cascade() -> Cascade {
+    let decision = Decision::Sign { negative: Label::new("-1"), positive: Label::new("1") };
+    let machine = |n: usize| {
+        let vectors = Matrix::from_fn(n, 2, |i, j| 0.1 * i as f64 - 0.3 * j as f64);
+        let coefficients = Coefficients::Dense(Matrix::from_fn(n, 1, |i, _| if i % 2 == 0 { 1.0 / 3.0 } else { -0.7 }));
+        let expansion = Expansion { kernel: Kernel::gaussian(0.5), vectors: vectors.into(), coefficients };
+        let metadata = Metadata::default();
+        Machine { expansion, offsets: vec![0.1], decision: decision.clone(), scale: None, names: None, calibration: None, metadata }
+    };
+    let head = Head { coefficients: vec![0.25, -0.1], offset: 0.5, floor: 0.01 };
+    let promise = Promise {
+        max_disagreement: 0.01,
+        confidence: 0.95,
+        by_class: false,
+        bound: 0.009,
+        calibration_rows: 1000,
+        disagreements: 4,
+        cost: 0.4,
+        full_vectors: 5,
+    };
+    let stage = |n: usize, head| Stage { machine: machine(n), head, threshold: 0.125, exits: 0.4 };
+    Cascade { stages: vec![stage(2, Some(head)), stage(3, None)], full: Some(machine(5)), promise }
+}
+
+#[test]
+fn cascades_of_every_version_still_load() {
+    let path = folder().join("cascade-v1.kernelet");
+    if std::env::var_os("KERNELET_UPDATE").is_some() && !path.exists() {
+        model::cascade::save(&cascade(), &path).unwrap();
+    }
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(model::cascade::from_bytes(&bytes, "c").unwrap(), cascade());
+    assert!(model::load(&path).unwrap_err().to_string().contains("a cascade of machines"));
 }
 
 #[test]

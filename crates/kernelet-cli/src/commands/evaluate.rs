@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::{
     failure::{Failure, Result},
-    input::{self, Input},
+    input::{self, Input, Loaded},
     layout::{count, figure, lines, percent, seconds, table},
     session::{Answer, Session},
 };
@@ -40,13 +40,18 @@ Examples:
 impl Evaluate {
     /// Predicts and compares.
     pub fn run(self, session: &Session) -> Result<()> {
-        let (machine, _) = input::model(&self.model)?;
-        let wanted = input::target_of(&machine);
-        let data = self.input.rows_for(&machine, &self.data, wanted, session)?;
-        let (prediction, seconds) = timed(&Predictor::new(&machine), &data)?;
+        let (loaded, _) = input::loaded(&self.model)?;
+        let machine = loaded.first()?;
+        let wanted = input::target_of(machine);
+        let data = self.input.rows_for(machine, &self.data, wanted, session)?;
+        let predictor = Predictor::new(machine);
+        let (prediction, seconds) = timed(|| match &loaded {
+            Loaded::Machine(_) => predictor.predict(&data.points),
+            Loaded::Cascade(cascade) => cascade.predict(&data.points).map(|answers| answers.prediction),
+        })?;
         session.check_cancelled()?;
         if wanted == Wanted::Nothing {
-            let kept = reconstruction(&machine, &data.points)?;
+            let kept = reconstruction(machine, &data.points)?;
             return session.answer(&Evaluated::of_features(data.len(), &kept, self.against.is_some(), seconds));
         }
         let scores = score(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
@@ -54,12 +59,20 @@ impl Evaluate {
             None => None,
             Some(path) => {
                 let (other, _) = input::model(path)?;
-                agreement(&prediction, &other.predict(&self.rows_for_other(&machine, &other, &data, session)?.points)?)
+                agreement(&prediction, &other.predict(&self.rows_for_other(machine, &other, &data, session)?.points)?)
             }
         };
         let mut evaluated = Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds);
-        if let Some(ProbabilityScores { log_loss, brier }) = probability_scores(&machine, &data)? {
-            (evaluated.log_loss, evaluated.brier) = (Some(log_loss), Some(brier));
+        match &loaded {
+            Loaded::Machine(machine) => {
+                if let Some(ProbabilityScores { log_loss, brier }) = probability_scores(machine, &data)? {
+                    (evaluated.log_loss, evaluated.brier) = (Some(log_loss), Some(brier));
+                }
+            }
+            Loaded::Cascade(cascade) => {
+                let evaluations = cascade.predict(&data.points)?.evaluations as f64;
+                evaluated.cost = Some(evaluations / (data.len() * cascade.promise.full_vectors).max(1) as f64);
+            }
         }
         session.answer(&evaluated)
     }
@@ -85,18 +98,18 @@ fn probability_scores(machine: &Machine, data: &Dataset) -> Result<Option<Probab
 }
 
 /// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
-fn timed(predictor: &Predictor, data: &Dataset) -> Result<(Prediction, f64)> {
+fn timed(predict: impl Fn() -> kernelet::Result<Prediction>) -> Result<(Prediction, f64)> {
     const ENOUGH_SECONDS: f64 = 0.2;
     const MOST_RUNS: usize = 10;
     let begun = Instant::now();
-    let prediction = predictor.predict(&data.points)?;
+    let prediction = predict()?;
     let mut best = begun.elapsed().as_secs_f64();
     for _ in 1..MOST_RUNS {
         if begun.elapsed().as_secs_f64() > ENOUGH_SECONDS {
             break;
         }
         let clock = Instant::now();
-        predictor.predict(&data.points)?;
+        predict()?;
         best = best.min(clock.elapsed().as_secs_f64());
     }
     Ok((prediction, best))
@@ -112,6 +125,9 @@ struct Evaluated {
     log_loss: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     brier: Option<f64>,
+    /// Kernel evaluations of a cascade as a fraction of its full machine's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
     agreement: Option<f64>,
     seconds: f64,
     rows_per_second: f64,
@@ -146,14 +162,14 @@ impl Evaluated {
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, log_loss: None, brier: None, agreement, seconds, rows_per_second, compared }
+        Evaluated { rows, figures, log_loss: None, brier: None, cost: None, agreement, seconds, rows_per_second, compared }
     }
 
     /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, log_loss: None, brier: None, agreement: None, seconds, rows_per_second, compared }
+        Evaluated { rows, figures, log_loss: None, brier: None, cost: None, agreement: None, seconds, rows_per_second, compared }
     }
 }
 
@@ -181,6 +197,7 @@ impl Answer for Evaluated {
         };
         pairs.extend(self.log_loss.map(|value| ("log loss", figure(value))));
         pairs.extend(self.brier.map(|value| ("brier score", figure(value))));
+        pairs.extend(self.cost.map(|value| ("cost", format!("{} of the full machine's kernel evaluations", percent(value)))));
         if self.compared {
             pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));
         }

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use kernelet::{
-    machine::Machine,
+    machine::{Machine, cascade::Cascade},
     model::{Precision, c, json, libsvm, onnx, range::Range, write_atomically},
 };
 use serde::Serialize;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::{
     failure::{Failure, Result},
     files::{self, Beside},
-    input,
+    input::{self, Loaded},
     layout::{count, counted, list},
     losses,
     session::{Answer, Session},
@@ -100,7 +100,10 @@ impl Export {
         if self.to == To::C {
             Beside::Header.check(&c::header_path(&self.output)?, &[&self.model], self.force)?;
         }
-        let (mut machine, _) = input::model(&self.model)?;
+        let mut machine = match input::loaded(&self.model)?.0 {
+            Loaded::Machine(machine) => *machine,
+            Loaded::Cascade(cascade) => return self.write_cascade(&cascade, session),
+        };
         if let Some(least) = self.drop_features {
             let (smaller, kept) = machine.without_features(least)?;
             let names = smaller.names.clone().unwrap_or_default();
@@ -153,15 +156,34 @@ impl Export {
         Ok(Exported::new(self.to, &self.output))
     }
 
+    /// A cascade as C source; other formats have no place for machines one after another.
+    fn write_cascade(&self, cascade: &Cascade, session: &Session) -> Result<()> {
+        if self.to != To::C {
+            return Err(Failure::failed("a cascade of machines is exported as C source alone, --to c: other formats hold one machine"));
+        }
+        if self.drop_features.is_some() {
+            return Err(Failure::usage("--drop-features is for one machine, and this is a cascade of several"));
+        }
+        let code = c::cascade_to_code(cascade, &self.c_options(), &c::header_name(&self.output)?)?;
+        let exported = self.written_c(&code)?;
+        exported.talk(session);
+        session.answer(&exported)
+    }
+
+    fn c_options(&self) -> c::Options {
+        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() }
+    }
+
     fn write_c(&self, machine: &Machine, report_losses: impl Fn()) -> Result<Exported> {
-        let header = c::header_path(&self.output)?;
-        let options = c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() };
-        let code = c::to_code(machine, &options, &c::header_name(&self.output)?)?;
+        let code = c::to_code(machine, &self.c_options(), &c::header_name(&self.output)?)?;
         report_losses();
-        c::write(&code, &self.output)?;
+        Ok(Exported { evaluations_per_row: Some(machine.n_vectors()), ..self.written_c(&code)? })
+    }
+
+    fn written_c(&self, code: &c::Code) -> Result<Exported> {
+        c::write(code, &self.output)?;
         let mut exported = Exported::new(self.to, &self.output);
-        exported.files.push(header.display().to_string());
-        exported.evaluations_per_row = Some(machine.n_vectors());
+        exported.files.push(c::header_path(&self.output)?.display().to_string());
         (exported.constant_bytes, exported.stack_bytes) = (Some(code.size.constants), Some(code.size.stack));
         Ok(exported)
     }

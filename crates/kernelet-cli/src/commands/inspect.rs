@@ -3,17 +3,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kernelet::{
-    data::{Column, Encoding, Label, MISSING, Scale},
+    data::{Column, Encoding, Fingerprints, Label, MISSING, Scale},
     machine::{Machine, Metadata},
     model::{Kind, images, native, write_atomically},
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::trained::FeatureScales;
+use super::{compress::cascade::Shown, trained::FeatureScales};
 use crate::{
-    failure::Result,
-    files, input,
+    failure::{Failure, Result},
+    files,
+    input::{self, Loaded},
     layout::{count, counted, figure, lines, list, percent, table},
     session::{Answer, Session},
 };
@@ -44,7 +45,13 @@ impl Inspect {
         if let Some(output) = &self.output {
             files::check_output(output, &[&self.model])?;
         }
-        let (machine, kind) = input::model(&self.model)?;
+        let (machine, kind) = match input::loaded(&self.model)? {
+            (Loaded::Machine(machine), kind) => (*machine, kind),
+            (Loaded::Cascade(_), _) if self.images.is_some() => {
+                return Err(Failure::usage("--images shows the vectors of one machine, and this is a cascade of several"));
+            }
+            (Loaded::Cascade(cascade), _) => return session.answer(&Shown::new(&cascade, self.model.as_ref())?),
+        };
         if let (Some(size), Some(output)) = (self.images, &self.output) {
             let picture = images::draw(&machine, size)?;
             write_atomically(output, |writer| writer.write_all(&picture))?;
@@ -73,6 +80,11 @@ struct Inspected {
     calibration: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     feature_scales: Option<FeatureScales>,
+    /// Training rows that are recognised by their fingerprints, and whether these are all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known_rows: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    knows_all_rows: Option<bool>,
     names: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     table: Option<Encoding>,
@@ -92,6 +104,7 @@ impl Inspected {
     fn new(mut machine: Machine, kind: Kind) -> Result<Self> {
         let bytes = native::to_bytes(&machine)?.len();
         let table = machine.metadata.table.take();
+        let known = machine.metadata.seen.take();
         let kernel = &machine.expansion.kernel;
         let mut parameters = json!(kernel);
         if let Some(object) = parameters.as_object_mut() {
@@ -114,6 +127,8 @@ impl Inspected {
             probabilities: machine.calibration.is_some(),
             calibration: machine.calibration.as_ref().map(|calibration| calibration.name()),
             feature_scales: FeatureScales::of(&machine),
+            known_rows: known.as_ref().map(Fingerprints::len),
+            knows_all_rows: known.map(|known| known.all),
             names: machine.names,
             table,
             metadata: machine.metadata,
@@ -180,6 +195,10 @@ impl Answer for Inspected {
         pairs.push(("probabilities", self.calibration.map_or("no".into(), |name| format!("yes, {name}"))));
         pairs.extend(self.names.as_ref().map(|names| ("features", list(names))));
         pairs.extend(self.metadata_text().map(|metadata| ("trained", metadata)));
+        pairs.extend(self.known_rows.map(|rows| {
+            let which = if self.knows_all_rows == Some(true) { "all" } else { "a sample" };
+            ("recognises", format!("{} of training, {which}", counted(rows, "row")))
+        }));
         pairs.push(("file", self.source.into()));
         let columns = self.table.as_ref().map_or(String::new(), columns_text);
         lines(&pairs) + &columns + &self.feature_scales.as_ref().map_or(String::new(), FeatureScales::bars)

@@ -6,7 +6,7 @@ use kernelet::{
     Error,
     data::{Label, Points},
     linalg::Matrix,
-    machine::{Decision, Machine, Pairwise, Predictor},
+    machine::{Decision, Machine, Pairwise, Prediction, Predictor, cascade::Cascade},
     model::write_atomically,
 };
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     failure::{Failure, Result},
     files,
-    input::{self, Input},
+    input::{self, Input, Loaded},
     layout::{counted, exact, plain},
     session::Session,
 };
@@ -88,18 +88,18 @@ impl Predict {
         if let Some(output) = output {
             files::check_output(output.as_ref(), &[&self.model, &self.data])?;
         }
-        let (machine, _) = input::model(&self.model)?;
-        let form = Form::of(&machine, self.values)?;
+        let (model, _) = input::loaded(&self.model)?;
+        let form = Form::of_model(&model, self.values)?;
         let mut predictions = vec![];
         let done = match output {
-            Some(output) => self.to_file(output, &machine, &form, session)?,
-            None if session.json() => self.to_each(&machine, session, &mut |block| {
+            Some(output) => self.to_file(output, &model, &form, session)?,
+            None if session.json() => self.to_each(&model, session, &mut |block| {
                 predictions.extend(form.json(block));
                 Ok(())
             })?,
             None => {
                 let mut header = form.header_line();
-                self.to_each(&machine, session, &mut |block| session.print(&(std::mem::take(&mut header) + &form.lines(block))))?
+                self.to_each(&model, session, &mut |block| session.print(&(std::mem::take(&mut header) + &form.lines(block))))?
             }
         };
         let Done { rows, seconds } = done;
@@ -121,11 +121,11 @@ impl Predict {
         }
     }
 
-    fn to_file(&self, output: &str, machine: &Machine, form: &Form, session: &Session) -> Result<Done> {
+    fn to_file(&self, output: &str, model: &Loaded, form: &Form, session: &Session) -> Result<Done> {
         let mut outcome = Ok(Done::default());
         let written = write_atomically(output, |writer| {
             writer.write_all(form.header_line().as_bytes())?;
-            outcome = self.to_each(machine, session, &mut |block| {
+            outcome = self.to_each(model, session, &mut |block| {
                 writer.write_all(form.lines(block).as_bytes()).map_err(|error| Error::io(output, error).into())
             });
             // The error itself stays in `outcome`; this one only keeps the file from being put in its place.
@@ -137,7 +137,8 @@ impl Predict {
     }
 
     /// The outputs of each block of rows; the next block is read meanwhile.
-    fn to_each(&self, machine: &Machine, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
+    fn to_each(&self, model: &Loaded, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
+        let machine = model.first()?;
         let predictor = match self.precision {
             Precision::F64 => Predictor::new(machine),
             Precision::F32 => Predictor::single(machine),
@@ -147,7 +148,13 @@ impl Predict {
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
         while let Some(data) = next {
             let clock = Instant::now();
-            let (following, outputs) = rayon::join(|| blocks.next(session), || self.values.of(machine, &predictor, &data.points));
+            let (following, outputs) = rayon::join(
+                || blocks.next(session),
+                || match model {
+                    Loaded::Machine(machine) => self.values.of(machine, &predictor, &data.points),
+                    Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
+                },
+            );
             done.seconds += clock.elapsed().as_secs_f64();
             take(&outputs?)?;
             done.rows += data.len();
@@ -192,10 +199,21 @@ impl Values {
     }
 }
 
+/// The places of the labels that a cascade answers, in one column.
+fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
+    let codes = match cascade.predict(points)?.prediction {
+        Prediction::Classes { codes, .. } => codes,
+        Prediction::Values(_) => vec![],
+    };
+    Ok(Matrix::column(codes.into_iter().map(f64::from).collect()))
+}
+
 /// How one row of outputs becomes a line.
 enum Form<'a> {
     /// A bare label.
     Label(&'a Decision),
+    /// A bare label by its place among these.
+    Place(Vec<String>),
     /// A bare number.
     Number,
     /// The numbers under these names.
@@ -203,6 +221,18 @@ enum Form<'a> {
 }
 
 impl<'a> Form<'a> {
+    fn of_model(model: &'a Loaded, values: Values) -> Result<Self> {
+        match model {
+            Loaded::Machine(machine) => Form::of(machine, values),
+            Loaded::Cascade(cascade) if values == Values::Labels => {
+                Ok(Form::Place(cascade.labels().iter().map(Label::to_string).collect()))
+            }
+            Loaded::Cascade(_) => {
+                Err(Failure::usage("a cascade answers labels alone, because each row is answered by another machine; use --values labels"))
+            }
+        }
+    }
+
     fn of(machine: &'a Machine, values: Values) -> Result<Self> {
         let outputs = machine.n_outputs();
         let numbers = |name: &str, count: usize| (1..=count).map(|k| format!("{name}{k}")).collect();
@@ -234,7 +264,7 @@ impl<'a> Form<'a> {
     /// The names of the columns; none for bare labels and numbers.
     fn header(&self) -> Option<&[String]> {
         match self {
-            Form::Label(_) | Form::Number => None,
+            Form::Label(_) | Form::Place(_) | Form::Number => None,
             Form::Outputs(names) => Some(names),
         }
     }
@@ -250,6 +280,7 @@ impl<'a> Form<'a> {
         for row in outputs.iter() {
             match self {
                 Form::Label(decision) => text.push_str(&labels[decision.class(row)]),
+                Form::Place(_) => text.push_str(&labels[row[0] as usize]),
                 _ => text.push_str(&row.iter().copied().map(exact).collect::<Vec<_>>().join(",")),
             }
             text.push('\n');
@@ -261,6 +292,7 @@ impl<'a> Form<'a> {
         let labels = self.labels();
         let row = |row: &[f64]| match self {
             Form::Label(decision) => json!(labels[decision.class(row)]),
+            Form::Place(_) => json!(labels[row[0] as usize]),
             Form::Number => json!(row[0]),
             _ => json!(row),
         };
@@ -270,6 +302,7 @@ impl<'a> Form<'a> {
     fn labels(&self) -> Vec<String> {
         match self {
             Form::Label(decision) => decision.labels().iter().map(Label::to_string).collect(),
+            Form::Place(labels) => labels.clone(),
             _ => vec![],
         }
     }

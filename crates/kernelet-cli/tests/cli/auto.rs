@@ -42,7 +42,7 @@ fn goals_of_quality_find_a_size_with_any_method() {
         assert!(number(&json, "agreement") > 0.8 && number(&json, "vectors") < number(&json, "vectors_before"), "{method} {json}");
     }
     let loss = compress(&folder, &model, &["--data", &data, "--max-loss", "0.05", "--effort", "quick", "--json"]).json();
-    assert!(number(&loss, "held_out_loss") <= number(&loss, "held_out_loss_before") + 0.05 && loss["goals_met"] == true, "{loss}");
+    assert!(number(&loss, "held_out_loss") <= number(&loss, "held_out_loss_before") + 0.05 && loss["goals_met"] == "unknown", "{loss}");
     let residual = compress(&folder, &model, &["--max-residual", "0.2", "--effort", "quick", "--json"]).json();
     assert!(number(&residual, "relative_residual") <= 0.2, "{residual}");
     let bytes = compress(&folder, &model, &["--max-bytes", "900", "--effort", "quick", "--json"]).json();

@@ -8,6 +8,7 @@ mod bad_models;
 mod baselines;
 mod basis;
 mod blocks;
+mod cascade;
 mod compress;
 mod construct;
 mod demo;
@@ -20,6 +21,7 @@ mod export;
 mod family;
 mod fisher;
 mod fisher_pursuit;
+mod goals;
 mod inspect;
 #[cfg(unix)]
 mod interrupt;

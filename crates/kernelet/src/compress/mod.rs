@@ -5,6 +5,7 @@
 //! them. [`Compression`] tries several strategies, searches the size that meets [`Goals`] and keeps the best; [`Auto`] chooses the strategies.
 mod baseline;
 mod budget;
+mod cascade;
 mod comparison;
 #[cfg(test)]
 mod conformance;
@@ -23,14 +24,18 @@ pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
+pub use cascade::{CascadeGoal, cascade};
 pub use comparison::Comparison;
 pub use distil::Distil;
 pub(crate) use empirical_map::EmpiricalMap;
 pub(crate) use owned::owned_by_class;
 pub use path::{Level, Path};
 pub use refit::{Refit, refit};
-pub(crate) use search::cost_of;
-pub use search::{Attempt, Auto, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Steps, Strategy};
+pub use search::{
+    Attempt, Auto, Certificate, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Origin, Recognised, RowKind, Steps, Strategy,
+    Tally, Trust, Verdict, recognise,
+};
+pub(crate) use search::{check_confidence, cost_of};
 pub use task::Task;
 pub(crate) use task::part_of;
 pub(crate) use threshold::least_error_offsets;

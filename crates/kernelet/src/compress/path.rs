@@ -218,6 +218,6 @@ fn template(machine: &Machine) -> Machine {
     let coefficients = Coefficients::Dense(Matrix::zeros(0, machine.n_outputs()));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(&[]), coefficients };
     // The vectors of a basis are gone.
-    let metadata = Metadata { basis: None, ..machine.metadata.clone() };
+    let metadata = Metadata { basis: None, seen: None, ..machine.metadata.clone() };
     Machine { expansion, calibration: None, metadata, ..machine.clone() }
 }

@@ -3,7 +3,7 @@ use crate::{
     Error, Result,
     data::{Dataset, Points},
     kernel::Kernel,
-    machine::{Coefficients, Expansion, Machine},
+    machine::{Coefficients, Expansion, Machine, Metadata},
 };
 
 /// A machine to make smaller, and what else there is.
@@ -79,5 +79,7 @@ pub(crate) fn part_of(machine: &Machine, chosen: &[usize]) -> Machine {
     let Expansion { kernel, vectors, coefficients } = &machine.expansion;
     let coefficients = Coefficients::Dense(coefficients.to_dense().select(chosen));
     let expansion = Expansion { kernel: kernel.clone(), vectors: vectors.select(chosen), coefficients };
-    Machine { expansion, calibration: None, ..machine.clone() }
+    // Which rows a machine was trained on is its own affair: a part of it is validated by whoever makes it.
+    let metadata = Metadata { seen: None, ..machine.metadata.clone() };
+    Machine { expansion, calibration: None, metadata, ..machine.clone() }
 }

@@ -18,13 +18,18 @@
 //! assert_eq!(trained.machine().metadata.c, Some(best.cost));
 //! # Ok::<(), kernelet::Error>(())
 //! ```
+mod beta;
+pub mod binomial;
 pub mod bounds;
+pub mod exits;
 mod metrics;
+pub mod paired;
 mod probability;
 mod reconstruction;
 pub mod speed;
 mod validate;
 
+pub use beta::incomplete_beta;
 pub use metrics::{Confusion, Scores, agreement, score};
 pub use probability::{ProbabilityScores, score_probabilities};
 pub use reconstruction::{Reconstruction, reconstruction};

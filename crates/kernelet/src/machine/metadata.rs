@@ -1,7 +1,10 @@
 //! Training metadata: what is known about how a machine was made.
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Result, data::Encoding};
+use crate::{
+    Error, Result,
+    data::{Encoding, Fingerprints},
+};
 
 /// How a machine was trained; every part may be unknown.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
@@ -48,6 +51,9 @@ pub struct Metadata {
     /// How the features are made from the columns of a table, where they are not the columns themselves.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub table: Option<Encoding>,
+    /// Fingerprints of the rows that it was trained on, by which they are recognised.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Fingerprints>,
     /// The request that it came from, by the names of its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,

@@ -1,5 +1,6 @@
 //! What is a trained kernel machine, and how does it predict?
 mod calibration;
+pub mod cascade;
 mod decision;
 mod evaluator;
 mod expansion;

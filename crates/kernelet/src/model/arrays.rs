@@ -32,6 +32,16 @@ impl Number for f32 {
     }
 }
 
+impl Number for u8 {
+    const DTYPE: Dtype = Dtype::U8;
+    fn encode(values: &[Self]) -> Vec<u8> {
+        values.to_vec()
+    }
+    fn decode(bytes: &[u8]) -> Vec<Self> {
+        bytes.to_vec()
+    }
+}
+
 impl Number for u32 {
     const DTYPE: Dtype = Dtype::U32;
     fn encode(values: &[Self]) -> Vec<u8> {

@@ -185,6 +185,11 @@ fn read_description(arrays: &Arrays) -> Result<Description> {
         text.ok_or_else(|| arrays.bad("this is a safetensors file, but not a kernelet model: its metadata have no entry `kernelet`"))?;
     let not_understood = |error| arrays.bad(format!("the entry `kernelet` is not understood: {error}"));
     let tag: Tag = serde_json::from_str(text).map_err(not_understood)?;
+    if tag.format == super::cascade::FORMAT {
+        return Err(arrays.bad(
+            "this is a cascade of machines; predict, evaluate, inspect and export --to c take it, other commands need a single machine",
+        ));
+    }
     if tag.format != FORMAT {
         return Err(arrays.bad(format!("the entry `kernelet` has the format {:?}, but must have {FORMAT:?}", tag.format)));
     }

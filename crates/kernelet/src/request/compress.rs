@@ -3,6 +3,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
+    cascade::CascadeSettings,
     compress_fields::FIELDS,
     compressed::Compressed,
     field::{self, Field},
@@ -11,8 +12,8 @@ use super::{
 use crate::{
     Error, Named, Result,
     compress::{
-        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Path, Refit, Steps, Strategy, Task,
-        cost_of, part_of,
+        Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Path, Refit, Steps, Strategy,
+        Task, Verdict, cost_of, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
@@ -56,6 +57,15 @@ pub struct Compress {
     /// What loss means; none for the usual.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
+    /// The probability with which goals about rows hold; none for 0.95.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// Where the rows come from; none to find out.
+    #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
+    pub rows: Option<Origin>,
+    /// Small machines before the large one.
+    #[serde(flatten)]
+    pub cascade: CascadeSettings,
     /// Choose vectors among the rows instead of the machine's own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub from_data: bool,
@@ -161,9 +171,15 @@ impl Compress {
             }
             small.path = small.path.map(|path| path.mapped(|machine| map.back(machine))).transpose()?;
         }
+        if let (Some(data), None) = (data, &map) {
+            small = self.estimated(machine, data, small, watch)?;
+        }
         small.capped = self.goals.max_vectors.is_some_and(|wanted| wanted > self.most(large, rows));
         small.notes.extend(self.notes(machine, &small));
         small.machine.metadata.request = serde_json::to_value(self).ok();
+        if small.machine.n_vectors() < machine.n_vectors() {
+            small.machine.metadata.seen = None;
+        }
         small.machine.metadata.table = machine.metadata.table.clone();
         // Sizes that were tried anyway are kept too, unless bytes are counted.
         if self.path || (small.sizes.len() > 1 && self.goals.max_bytes.is_none()) {
@@ -209,9 +225,10 @@ impl Compress {
         match self.goals.needs_rows() {
             false => self.by_path(&strategy, task, watch),
             true => {
-                let (goals, metric, curve, most_rows, seed) = (&self.goals, self.metric, self.path, usize::MAX, self.seed);
+                let (goals, metric, curve, most_rows, trust, seed) =
+                    (&self.goals, self.metric, self.path, usize::MAX, self.trust(), self.seed);
                 let strategies = [strategy];
-                let found = Compression { task, strategies: &strategies, goals, metric, curve, most_rows, seed }.run(watch)?;
+                let found = Compression { task, strategies: &strategies, goals, metric, curve, most_rows, trust, seed }.run(watch)?;
                 self.validated(found, task, watch)
             }
         }
@@ -241,6 +258,7 @@ impl Compress {
             c: self.c,
             metric: self.metric,
             curve: self.path,
+            trust: self.trust(),
             seed: self.seed,
         };
         let found = auto.run(task, &self.goals, watch)?;
@@ -296,7 +314,12 @@ impl Compress {
 
     /// What the user should know.
     fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
-        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("not reached: {sentence}")).collect();
+        let unknown = small.goals_met() == Some(Verdict::Unknown);
+        let state = if unknown { "not known to be reached" } else { "not reached" };
+        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("{state}: {sentence}")).collect();
+        if let Some(doubt) = small.validation.as_ref().and_then(|validation| validation.doubt.as_ref()) {
+            notes.push(format!("{doubt}; if they are new to it, say so with `rows` fresh"));
+        }
         if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
             notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.n_vectors()));
         }

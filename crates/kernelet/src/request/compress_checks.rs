@@ -2,12 +2,13 @@
 use serde_json::Value;
 
 use super::{
+    cascade::CascadeSettings,
     compress::{Compress, Layout, Offsets},
     method::CompressMethod,
 };
 use crate::{
     Error, Named, Result,
-    compress::{Refit, construct::Objective},
+    compress::{Refit, check_confidence, construct::Objective},
     data::{Dataset, Target},
 };
 
@@ -22,6 +23,8 @@ const ALWAYS: &[&str] = &[
     "max-loss",
     "min-agreement",
     "metric",
+    "confidence",
+    "rows",
     "refit",
     "c",
     "threshold",
@@ -36,6 +39,11 @@ impl Compress {
     /// there are rows that searches begin at.
     pub fn check(&self, rows: bool, start: bool) -> Result<()> {
         self.goals.check()?;
+        if self.cascade != CascadeSettings::default() {
+            return Err(Error::request(
+                "`max-disagreement`, `by-class` and `abstain` go with `cascade`, which needs rows given with `calibrate`",
+            ));
+        }
         self.check_used()?;
         if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
             let name = self.method().name();
@@ -89,6 +97,12 @@ impl Compress {
         {
             return Err(Error::request("`c` is used with `refit` margin, rsvm or rsvm-squared, or by the `method` auto"));
         }
+        for (name, given) in [("confidence", self.confidence.is_some()), ("rows", self.rows.is_some())] {
+            if given && !self.goals.needs_rows() {
+                return Err(Error::request(format!("`{name}` is about promises; it is used with `max-loss` and `min-agreement`")));
+            }
+        }
+        self.confidence.map_or(Ok(()), check_confidence)?;
         if self.metric.is_some() && method != CompressMethod::Auto && self.goals.max_loss.is_none() {
             return Err(Error::request("`metric` is used with `max-loss`, or by the `method` auto"));
         }

@@ -7,13 +7,14 @@ use super::{
 use crate::{
     Named,
     compress::{
-        Effort, Metric, Refit,
+        Effort, Metric, Origin, Refit,
         select::{Criterion, Outputs, Weights},
     },
 };
 
 const GOALS: &str = "Goals";
 const METHOD: &str = "Method";
+const CASCADE: &str = "Cascade";
 
 pub(super) const FIELDS: &[Field] = &[
     Field::name(
@@ -50,9 +51,15 @@ pub(super) const FIELDS: &[Field] = &[
     Field::number("fraction", "F", "The most vectors as a fraction of those before, between 0 and 1.").in_group(GOALS),
     Field::count("max-bytes", "B", "The most bytes of the model file.").in_group(GOALS),
     Field::number("max-residual", "R", "Enough: the squared distance of the weight vectors is at most this fraction of the start.").in_group(GOALS),
-    Field::number("max-loss", "L", "Enough: the metric on validation rows of --data rises by no more than this, such as 0.005.").in_group(GOALS),
-    Field::number("min-agreement", "A", "Enough: this fraction of the validation rows of --data is predicted as before, such as 0.99.").in_group(GOALS),
+    Field::number("max-loss", "L", "Enough: the metric rises by no more than this on new rows, such as 0.005; certified on fresh rows of --data.").in_group(GOALS),
+    Field::number("min-agreement", "A", "Enough: this fraction of new rows is predicted as before, such as 0.99; certified on fresh rows of --data.").in_group(GOALS),
+    Field::number("confidence", "P", "The probability with which --max-loss and --min-agreement hold on new rows, certified on fresh rows of --data [default: 0.95].").in_group(GOALS),
+    Field::name("rows", "FROM", Origin::names, "Where the rows of --data come from: fresh rows certify goals, training rows only estimate; auto recognises training rows [default: auto].").in_group(GOALS),
     Field::name("metric", "NAME", Metric::names, "Loss: error, balanced-error or mse [default: error for classes, mse for numbers].").in_group(GOALS),
+    Field::switch("cascade", "Small machines before the model: rows leave where the small one is sure; promised with --max-disagreement on the rows of --calibrate.").in_group(CASCADE),
+    Field::number("max-disagreement", "E", "The fraction of new rows whose label may differ from the model's, such as 0.001, with --confidence (--cascade).").in_group(CASCADE),
+    Field::switch("by-class", "The same for the rows of each class (--cascade).").in_group(CASCADE),
+    Field::switch("abstain", "Leave the model out; rows that it would answer are answered by ? (--cascade).").in_group(CASCADE),
     Field::name("select-by", "WHAT", Criterion::names, "What a vector is chosen for (pursuit) [default: weights].").formerly(&["criterion"]).in_group(METHOD),
     Field::name(
         "outputs",

@@ -2,7 +2,7 @@
 use super::method::CompressMethod;
 use crate::{
     Named,
-    compress::{Attempt, Found, Metrics, Path},
+    compress::{Attempt, Certificate, Found, Metrics, Path, Verdict},
     machine::{Machine, PathMetadata, SizeMetrics},
     watch::Status,
 };
@@ -47,12 +47,34 @@ pub struct Validation {
     pub tried: Vec<Attempt>,
     /// The machine was trained further on all rows afterwards.
     pub trained_further: bool,
+    /// What holds on new rows, where goals are about them.
+    pub certificate: Option<Certificate>,
+    /// Whether the goals hold on new rows, where they are about them.
+    pub verdict: Option<Verdict>,
+    /// Why it cannot be known where the rows come from.
+    pub doubt: Option<String>,
 }
 
 impl Compressed {
     pub(super) fn of_validation(method: CompressMethod, found: Found, sizes: Vec<(SizeMetrics, Machine)>) -> Self {
-        let Found { machine, strategy, metrics, loss_before, held_out, tried, why, missing, status, trained_further, .. } = found;
-        let validation = Some(Validation { why, n_rows: held_out, metrics, loss_before, tried, trained_further });
+        let Found {
+            machine,
+            strategy,
+            metrics,
+            loss_before,
+            held_out,
+            tried,
+            why,
+            missing,
+            status,
+            trained_further,
+            certificate,
+            verdict,
+            doubt,
+            ..
+        } = found;
+        let validation =
+            Some(Validation { why, n_rows: held_out, metrics, loss_before, tried, trained_further, certificate, verdict, doubt });
         Compressed { machine, sizes, path: None, method, strategy, validation, missing, capped: false, status, notes: vec![] }
     }
 
@@ -66,6 +88,13 @@ impl Compressed {
     ) -> Self {
         let strategy = method.name().into();
         Compressed { machine, sizes, path, method, strategy, validation: None, missing: vec![], capped: false, status, notes }
+    }
+
+    /// Whether the goals are met: those about new rows as far as can be known, others for certain; none where nothing was validated.
+    pub fn goals_met(&self) -> Option<Verdict> {
+        let validation = self.validation.as_ref()?;
+        let certain = if self.missing.is_empty() { Verdict::Met } else { Verdict::Missed };
+        Some(validation.verdict.unwrap_or(certain))
     }
 
     /// The largest machine of at most so many vectors, where one is known.

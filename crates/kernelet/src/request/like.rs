@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Named,
     compress::cost_of,
-    learn::ClassWeights,
+    learn::{ClassWeights, Multiclass},
     machine::{Decision, Machine},
 };
 
@@ -45,5 +45,27 @@ impl Train {
             seed,
             ..Train::default()
         })
+    }
+
+    /// The request that trains a machine of the same settings on other rows; none where they are not known. A scale that the request does not fit goes
+    /// into [`Given`](super::Given).
+    pub(super) fn again(machine: &Machine) -> Option<Train> {
+        let metadata = &machine.metadata;
+        // Requests to compress are no requests to train; machines that were trained know their rows.
+        let request = metadata.request.as_ref().filter(|_| metadata.seen.is_some()).and_then(|request| request.as_object());
+        let asked = request.and_then(|request| Train::read(request.clone()).ok());
+        if let Some(asked) = asked.as_ref().filter(|asked| !asked.tune) {
+            return Some(Train { probability: None, folds: asked.folds.filter(|_| asked.probability.is_none()), ..asked.clone() });
+        }
+        let classes = matches!(machine.decision, Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. });
+        let mut train = Train::like(machine, 1, 0).filter(|_| classes || asked.is_some())?;
+        train.vectors = Vectors::default();
+        if let Some(asked) = asked {
+            (train.scale, train.vectors, train.search, train.metric) = (asked.scale, asked.vectors, asked.search, asked.metric);
+            train.settings.multiclass = asked.settings.multiclass;
+        } else if matches!(machine.decision, Decision::Largest { .. }) {
+            train.settings.multiclass = Some(Multiclass::OneVsRest);
+        }
+        train.check().ok().map(|()| train)
     }
 }

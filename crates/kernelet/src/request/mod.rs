@@ -5,6 +5,7 @@
 //! and what follows from what is known of the data stand here and nowhere else, so that one request has one answer.
 mod basis;
 mod blocks;
+mod cascade;
 mod compress;
 mod compress_checks;
 mod compress_fields;
@@ -16,6 +17,7 @@ mod like;
 mod method;
 mod metric;
 mod plan;
+mod refitted;
 mod train;
 mod train_fields;
 mod trained;
@@ -24,6 +26,7 @@ mod vectors;
 
 pub use basis::Spanned;
 pub use blocks::TrainedBlocks;
+pub use cascade::{CascadeSettings, Cascaded};
 pub use compress::{Compress, Layout, Offsets};
 pub use compressed::{Compressed, Validation};
 pub use field::{Field, Takes};

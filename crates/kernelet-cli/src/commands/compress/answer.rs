@@ -3,7 +3,7 @@ use std::path::Path;
 
 use kernelet::{
     Named,
-    compress::{Attempt, Comparison},
+    compress::{Attempt, Certificate, Comparison, RowKind, Verdict},
     machine::{Machine, SizeMetrics},
     model::native,
     request::{CompressMethod, Compressed},
@@ -37,7 +37,9 @@ pub struct Answered {
     status: Status,
     capped: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    goals_met: Option<bool>,
+    goals_met: Option<Verdict>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation: Option<Certificate>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     missing: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,7 +106,8 @@ impl Answered {
             seconds: 0.0,
             status: small.status,
             capped: small.capped,
-            goals_met: validation.map(|_| small.missing.is_empty()),
+            goals_met: small.goals_met(),
+            validation: validation.and_then(|validation| validation.certificate.clone()),
             missing: small.missing.clone(),
             why: validation.map(|validation| validation.why.clone()),
             held_out_rows: validation.map(|validation| validation.n_rows).filter(|rows| *rows > 0),
@@ -162,6 +165,38 @@ impl Answered {
     }
 }
 
+impl Answered {
+    /// What is promised of new rows, in words.
+    fn promise_text(&self) -> Option<String> {
+        let Certificate { loss, lower, upper, agreement, agreement_lower, n_rows, kind, confidence, .. } = self.validation.as_ref()?;
+        let change = |value: f64| if self.classes { format!("{:+.2} points", 100.0 * value) } else { figure(value) };
+        let loss = match (kind, loss, lower, upper) {
+            (RowKind::Fresh, Some(loss), _, Some(upper)) => Some(format!("loss {}, at most {}", change(*loss), change(*upper))),
+            (RowKind::Training, Some(loss), Some(lower), Some(upper)) => {
+                Some(format!("loss {} ({} to {})", change(*loss), change(*lower), change(*upper)))
+            }
+            _ => None,
+        };
+        let agreement =
+            agreement.zip(*agreement_lower).map(|(value, lower)| format!("agreement {}, at least {}", percent(value), percent(lower)));
+        let words: Vec<String> = loss.into_iter().chain(agreement).collect();
+        let (rows, confidence) = (count(*n_rows), percent(*confidence));
+        Some(match (kind, words.is_empty()) {
+            (_, true) => "nothing: there are no fresh rows".into(),
+            (RowKind::Fresh, false) => format!("{} ({rows} fresh rows, {confidence} confidence)", words.join("; ")),
+            (RowKind::Training, false) => format!("no promise; estimated by training again: {} ({rows} rows)", words.join("; ")),
+        })
+    }
+
+    fn verdict_text(&self) -> Option<&'static str> {
+        Some(match (self.validation.as_ref().and(self.goals_met))? {
+            Verdict::Met => "met",
+            Verdict::Missed => "not met",
+            Verdict::Unknown => "unknown",
+        })
+    }
+}
+
 impl Answer for Answered {
     fn text(&self) -> String {
         let fraction = self.vectors as f64 / self.vectors_before.max(1) as f64;
@@ -174,6 +209,8 @@ impl Answer for Answered {
         pairs.extend(self.relative_residual.map(|residual| ("relative residual", figure(residual))));
         let errors = [("train error", self.train_error), ("test error", self.test_error), ("test error before", self.test_error_before)];
         pairs.extend(self.held_out_text().map(|text| ("validation", text)));
+        pairs.extend(self.promise_text().map(|text| ("on new rows", text)));
+        pairs.extend(self.verdict_text().map(|text| ("goals", text.into())));
         pairs.extend(self.agreement.map(|agreement| ("agreement", percent(agreement))));
         pairs.extend(errors.iter().filter_map(|(name, error)| error.map(|error| (*name, self.error(error)))));
         pairs.push(("bytes", count(self.bytes)));

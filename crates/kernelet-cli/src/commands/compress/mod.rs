@@ -1,20 +1,24 @@
 //! `kernelet compress`: a machine with fewer vectors.
 mod answer;
+pub mod cascade;
 
 use std::{path::PathBuf, time::Instant};
 
 use clap::Args;
 use kernelet::{
     compress::{Comparison, Task},
-    data::{Dataset, Points},
+    data::{Dataset, Points, Target, read::Wanted},
+    evaluate::{agreement, score},
     machine::Machine,
     model,
+    request::Cascaded,
 };
 
 use answer::Answered;
+use cascade::Shown;
 
 use crate::{
-    failure::Result,
+    failure::{Failure, Result},
     files,
     flags::CompressFlags,
     input::{self, Input},
@@ -36,6 +40,9 @@ pub struct Compress {
     /// Rows to measure on, which nothing is chosen by.
     #[arg(long, value_name = "DATA")]
     pub test: Option<String>,
+    /// Rows that the model was not trained on, to calibrate --cascade; labels are not needed.
+    #[arg(long, value_name = "DATA", help_heading = "Cascade")]
+    pub calibrate: Option<String>,
     /// Searches begin at rows of this file, each drawn at random or taken for explaining most (fixed-point, gradient).
     #[arg(long, value_name = "FILE", alias = "starts-from", help_heading = "Method")]
     pub init_data: Option<String>,
@@ -55,15 +62,24 @@ Examples:
   kernelet compress digits.model -o small.model --vectors 50 --data digits.svm --refit margin --test digits-test.svm
   kernelet compress polynomial.model -o small.model --method independent
   kernelet compress digits.model -o small.model --method fixed-point --refine --vectors 25
+  kernelet compress digits.model -o fast.model --cascade --max-disagreement 0.01 --data digits.svm --calibrate new.svm
 Without a goal the knee of the curve is taken: the size beyond which more vectors gain little.";
 
 impl Compress {
     /// Compresses, measures and writes the small model.
     pub fn run(mut self, session: &Session) -> Result<()> {
-        let inputs = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.init_data.as_ref()];
+        let inputs = [Some(&self.model), self.data.as_ref(), self.test.as_ref(), self.calibrate.as_ref(), self.init_data.as_ref()];
         files::check_output(&self.output, &inputs.into_iter().flatten().map(String::as_str).collect::<Vec<_>>())?;
         self.request.0.seed = session.seed;
         let request = &self.request.0;
+        if request.cascade.cascade {
+            return self.run_cascade(session);
+        }
+        if self.calibrate.is_some() {
+            return Err(Failure::usage(
+                "--calibrate is for --cascade; rows that certify --max-loss and --min-agreement are given with --data",
+            ));
+        }
         request.check(self.data.is_some(), self.init_data.is_some())?;
         let (machine, _) = input::model(&self.model)?;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
@@ -83,6 +99,36 @@ impl Compress {
         }
         model::save(&small.machine, &self.output)?;
         session.answer_kept(&answer, small.status, format!("the best machine so far is kept in {}", self.output.display()))
+    }
+
+    /// Makes a cascade, measures it and writes it.
+    fn run_cascade(&self, session: &Session) -> Result<()> {
+        let request = &self.request.0;
+        if self.init_data.is_some() {
+            return Err(Failure::usage("--init-data is not used with --cascade"));
+        }
+        request.check_cascade(self.data.is_some(), self.calibrate.is_some())?;
+        let (machine, _) = input::model(&self.model)?;
+        let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
+        let calibrate = self.calibrate.as_ref().map(|path| self.input.rows_for(&machine, path, Wanted::Nothing, session)).transpose()?;
+        let (Some(data), Some(calibrate)) = (data, calibrate) else { return Err(Failure::usage("--cascade needs --data and --calibrate")) };
+        let clock = Instant::now();
+        let Cascaded { cascade, notes } = request.cascaded(&machine, &data, &calibrate.points, &session.watch())?;
+        let seconds = clock.elapsed().as_secs_f64();
+        session.notes(&notes);
+        let mut shown = Shown::new(&cascade, &self.output)?;
+        shown.seconds = Some(seconds);
+        if let Some(test) = &test {
+            let (answers, before) = (cascade.predict(&test.points)?, machine.predict(&test.points)?);
+            shown.agreement = agreement(&before, &answers.prediction);
+            shown.test_cost = Some(answers.evaluations as f64 / (test.len() * machine.n_vectors()).max(1) as f64);
+            if test.target != Target::None {
+                shown.test_error = Some(score(&answers.prediction, test)?.loss());
+                shown.test_error_before = Some(score(&before, test)?.loss());
+            }
+        }
+        model::cascade::save(&cascade, &self.output)?;
+        session.answer(&shown)
     }
 
     fn rows(&self, path: &Option<String>, machine: &Machine, session: &Session) -> Result<Option<Dataset>> {

@@ -13,6 +13,7 @@
 //!
 //! With kernels that are not differentiable at zero distance, vectors are chosen, never moved.
 use super::{
+    certify::Trust,
     compression::{Compression, Found},
     effort::Effort,
     goals::Goals,
@@ -59,6 +60,8 @@ pub struct Auto {
     pub metric: Option<Metric>,
     /// Whether the size path is wanted where the size is given.
     pub curve: bool,
+    /// How sure promises are, and where the rows come from.
+    pub trust: Trust,
     /// Seed of all that is drawn.
     pub seed: u64,
 }
@@ -85,8 +88,8 @@ impl Auto {
         let (refit, least_error, owned) = (self.refit.unwrap_or(usual), self.least_error, self.owned);
         let finish = Finish { refinement: None, refit, c: Some(c), least_error, owned };
         let strategies = strategies_for(machine, known, &finish, self.effort);
-        let (metric, curve, seed) = (self.metric, self.curve, self.seed);
-        Compression { task, strategies: &strategies, goals, metric, curve, most_rows, seed }.run(watch)
+        let (metric, curve, trust, seed) = (self.metric, self.curve, self.trust, self.seed);
+        Compression { task, strategies: &strategies, goals, metric, curve, most_rows, trust, seed }.run(watch)
     }
 }
 

@@ -4,16 +4,19 @@
 //! good enough, then the gap is halved some times. No bound at all: sizes double until little is gained, and the knee of the curve is taken. Where
 //! the strategy that led at the size before is good enough, the others are not tried there; the size that is taken is tried by all.
 use super::{
+    certificate::{Certificate, RowKind, Verdict},
+    certify::Trust,
     goals::Goals,
+    origin::recognise,
     recalibrate::recalibrated,
-    run::Run,
+    run::{Candidate, Run},
     strategy::Strategy,
-    validation::{Metric, Metrics, Parts, Validator},
+    validation::{FEW, Metric, Metrics, Parts, Validator},
 };
 use crate::{
     Error, Result,
     compress::Task,
-    data::{Dataset, shuffled},
+    data::{Dataset, plain_split, shuffled},
     machine::Machine,
     watch::{Status, Watch},
 };
@@ -47,6 +50,8 @@ pub struct Compression<'a> {
     pub curve: bool,
     /// Rows of the data that are used, drawn at random from more.
     pub most_rows: usize,
+    /// How sure promises are, and where the rows come from.
+    pub trust: Trust,
     /// Seed of the rows drawn and of the validation rows.
     pub seed: u64,
 }
@@ -72,6 +77,12 @@ pub struct Found {
     pub why: String,
     /// What is missing of the goals; empty where they are met.
     pub missing: Vec<String>,
+    /// What holds on new rows, where that was asked for.
+    pub certificate: Option<Certificate>,
+    /// Whether the goals hold on new rows, where that was asked for.
+    pub verdict: Option<Verdict>,
+    /// Why it cannot be known where the rows come from.
+    pub doubt: Option<String>,
     /// The machine was trained further on all rows after it was validated.
     pub trained_further: bool,
     /// How the run ended.
@@ -91,10 +102,7 @@ impl Compression<'_> {
         if most == machine.n_vectors() && self.goals.about_size() && !self.goals.about_quality() {
             return Ok(unchanged(machine));
         }
-        let sample = self.task.data.filter(|data| data.len() > self.most_rows).map(|data| self.sample(data));
-        let all = Task { data: sample.as_ref().or(self.task.data), ..self.task };
-        let parts = all.data.map(|data| Parts::of(data, self.seed)).transpose()?;
-        let (rows, held_out) = parts.map_or((None, None), |parts| (Some(parts.rows), Some(parts.held_out)));
+        let Cut { all, rows, held_out, certify, doubt } = self.cut()?;
         let held = held_out.as_ref().map_or(0, |rows| rows.len());
         let validator = Validator::new(machine, held_out, self.metric, self.goals.primary())?;
         if self.goals.max_loss.is_some() && validator.loss_before().is_none() {
@@ -119,10 +127,20 @@ impl Compression<'_> {
             (false, false) => run.knee(most)?,
         };
         run.all_strategies(size);
-        let found = run.at(size).cloned().ok_or_else(|| run.first_failure())?;
-        let missing = if self.goals.about_quality() { run.shortfalls(&found.metrics) } else { vec![] };
+        let mut chosen = Chosen { found: run.at(size).cloned().ok_or_else(|| run.first_failure())?, why, certificate: None };
+        if self.goals.needs_rows() {
+            chosen = self.certified(&mut run, chosen, size, most, certify.as_ref())?;
+        }
+        let Chosen { found, why, certificate } = chosen;
+        let verdict = certificate.as_ref().map(|certificate| certificate.verdict(self.goals, &found.metrics));
+        let missing = self.missing(&run, &found, certificate.as_ref());
         let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, &rows.points))?;
-        let small = self.strategies[found.strategy].again(found.machine.clone(), &all, watch)?;
+        // What is certified is this machine, and no other.
+        let all = Task { data: all.as_ref().or(self.task.data), ..self.task };
+        let small = match certify {
+            Some(_) => found.machine.clone(),
+            None => self.strategies[found.strategy].again(found.machine.clone(), &all, watch)?,
+        };
         let trained_further = small != found.machine;
         let machine = Machine { calibration, ..small };
         machine.check()?;
@@ -136,10 +154,82 @@ impl Compression<'_> {
             path: run.best.into_iter().map(|(_, candidate)| (candidate.machine, candidate.metrics)).collect(),
             why,
             missing,
+            certificate,
+            verdict,
+            doubt,
             trained_further,
             status: watch.ended(Status::Converged),
         })
     }
+
+    /// The machine that fresh rows certify; without such rows the one that was chosen, of which nothing is promised.
+    fn certified(&self, run: &mut Run, chosen: Chosen, size: usize, most: usize, certify: Option<&Dataset>) -> Result<Chosen> {
+        let Some(rows) = certify.filter(|_| !run.watch.cancelled()) else {
+            let certificate = Some(Certificate::silent(RowKind::Training, self.trust.confidence));
+            return Ok(Chosen { certificate, ..chosen });
+        };
+        let (found, certificate) = run.certified(size, most, rows, &self.trust, self.seed)?;
+        let why = match certificate.meets(self.goals) {
+            true => "the smallest size that passed the test on fresh rows".into(),
+            false => chosen.why,
+        };
+        Ok(Chosen { found, why, certificate: Some(certificate) })
+    }
+
+    /// What is missing of the goals.
+    fn missing(&self, run: &Run, found: &Candidate, certificate: Option<&Certificate>) -> Vec<String> {
+        if !self.goals.about_quality() {
+            return vec![];
+        }
+        let Some(certificate) = certificate else { return run.shortfalls(&found.metrics) };
+        let mut missing: Vec<String> = self.goals.residual_shortfall(&found.metrics).into_iter().collect();
+        missing.extend(certificate.shortfalls(self.goals, run.validator.metric));
+        missing
+    }
+
+    /// Cuts the rows into those that machines are made from, that choose and that certify.
+    fn cut(&self) -> Result<Cut> {
+        let Some(data) = self.task.data else { return Ok(Cut::default()) };
+        let recognised = if self.goals.needs_rows() { Some(recognise(&self.task, self.trust.origin)?) } else { None };
+        let fresh = recognised.as_ref().map_or(vec![], |recognised| recognised.fresh_rows());
+        let doubt = recognised.and_then(|recognised| recognised.doubt);
+        if fresh.len() < 2 * FEW {
+            let all = if data.len() > self.most_rows { Some(self.sample(data)) } else { None };
+            let Parts { rows, held_out } = Parts::of(all.as_ref().unwrap_or(data), self.seed)?;
+            return Ok(Cut { all, rows: Some(rows), held_out: Some(held_out), certify: None, doubt });
+        }
+        let (choose, certify) = plain_split(fresh.len(), 0.5, self.seed)?;
+        let [choose, certify] = [choose, certify].map(|part| data.select(&part.into_iter().map(|i| fresh[i]).collect::<Vec<_>>()));
+        let sampled = |rows: Dataset| if rows.len() > self.most_rows { self.sample(&rows) } else { rows };
+        let old = data.without(&fresh);
+        let Parts { rows, held_out } = match old.len() < FEW {
+            true => Parts::of(&sampled(choose), self.seed)?,
+            false => Parts { rows: sampled(old), held_out: choose },
+        };
+        Ok(Cut { all: None, rows: Some(rows), held_out: Some(held_out), certify: Some(certify), doubt })
+    }
+}
+
+/// A machine of a size, why that size, and what is promised of it.
+struct Chosen {
+    found: Candidate,
+    why: String,
+    certificate: Option<Certificate>,
+}
+
+/// The rows, cut into parts.
+#[derive(Default)]
+struct Cut {
+    /// Those that may be used at all, where they are a sample.
+    all: Option<Dataset>,
+    /// Machines are made from these.
+    rows: Option<Dataset>,
+    /// These choose.
+    held_out: Option<Dataset>,
+    /// These certify; none where there are none that are new.
+    certify: Option<Dataset>,
+    /// Why it cannot be known where they come from.
+    doubt: Option<String>,
 }
 
 /// The machine itself, where all its vectors are allowed.
@@ -154,6 +244,9 @@ fn unchanged(machine: &Machine) -> Found {
         path: vec![(machine.clone(), Metrics { residual: Some(0.0), ..Metrics::default() })],
         why: "all vectors were allowed, and the machine is as it was".into(),
         missing: vec![],
+        certificate: None,
+        verdict: None,
+        doubt: None,
         trained_further: false,
         status: Status::Converged,
     }
@@ -201,7 +294,8 @@ mod tests {
         let refit = if data.is_some() { Refit::Outputs } else { Refit::None };
         let strategies = strategies_for(machine, known, &Finish { refit, ..Finish::default() }, effort);
         let task = Task { machine, data, candidates: None };
-        Compression { task, strategies: &strategies, goals, metric: None, curve: false, most_rows: 350, seed: 0 }.run(&Watch::none())
+        Compression { task, strategies: &strategies, goals, metric: None, curve: false, most_rows: 350, trust: Trust::default(), seed: 0 }
+            .run(&Watch::none())
     }
 
     #[test]
@@ -224,7 +318,9 @@ mod tests {
         let goals = Goals { min_agreement: Some(0.95), ..Goals::default() };
         let small = compress(&machine, Some(&data), &goals, Effort::Quick).unwrap();
         assert!(
-            small.missing.is_empty() && small.metrics.agreement.unwrap() >= 0.95 && small.machine.n_vectors() < machine.n_vectors() / 2
+            small.verdict == Some(Verdict::Unknown)
+                && small.metrics.agreement.unwrap() >= 0.95
+                && small.machine.n_vectors() < machine.n_vectors() / 2
         );
         let residual = Goals { max_residual: Some(0.1), ..Goals::default() };
         let near = compress(&machine, None, &residual, Effort::Quick).unwrap();
@@ -233,6 +329,28 @@ mod tests {
         let far = compress(&machine, None, &tight, Effort::Quick).unwrap();
         assert_eq!((far.machine.n_vectors(), far.missing.len()), (5, 2), "{:?}", far.missing);
         assert!(far.missing[0].contains("above 0.000001"), "{:?}", far.missing);
+    }
+
+    #[test]
+    fn fresh_rows_certify_a_size_and_few_of_them_say_what_it_takes() {
+        let machine = full(&banana(400, 1));
+        let goals = Goals { max_loss: Some(0.03), ..Goals::default() };
+        let fresh = banana(2000, 2);
+        let small = compress(&machine, Some(&fresh), &goals, Effort::Quick).unwrap();
+        let certificate = small.certificate.unwrap();
+        assert_eq!((small.verdict, small.missing.len(), small.trained_further), (Some(Verdict::Met), 0, false));
+        assert!(certificate.upper.unwrap() <= 0.03 && certificate.n_rows == 1000 && certificate.kind == RowKind::Fresh, "{certificate:?}");
+        let pool = banana(20_000, 3);
+        let rise = small.machine.score(&pool).unwrap().loss() - machine.score(&pool).unwrap().loss();
+        assert!(rise <= 0.03 && small.machine.n_vectors() < machine.n_vectors() / 2, "{rise} {}", small.machine.n_vectors());
+        let few = compress(&machine, Some(&banana(100, 2)), &goals, Effort::Quick).unwrap();
+        assert_eq!(few.verdict, Some(Verdict::Unknown), "{:?}", few.certificate);
+        assert!(few.missing.iter().any(|sentence| sentence.contains("50 fresh rows")), "{:?}", few.missing);
+        assert!(
+            few.missing.iter().any(|sentence| sentence.contains("more fresh rows") || sentence.contains("fresh rows would do")),
+            "{:?}",
+            few.missing
+        );
     }
 
     #[test]

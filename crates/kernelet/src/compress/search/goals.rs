@@ -85,15 +85,16 @@ impl Goals {
         self.shortfalls(metrics, validator).is_empty()
     }
 
+    /// What is missing of the bound on the residual, a sentence.
+    pub(crate) fn residual_shortfall(&self, metrics: &Metrics) -> Option<String> {
+        let bound = self.max_residual.filter(|bound| metrics.residual.is_none_or(|residual| residual > *bound))?;
+        let reached = metrics.residual.map_or("not known".into(), |residual| format!("{residual:.4}"));
+        Some(format!("the relative residual is {reached}, above {bound}"))
+    }
+
     /// What is missing, a sentence for each bound.
     pub fn shortfalls(&self, metrics: &Metrics, validator: &Validator) -> Vec<String> {
-        let mut missing = vec![];
-        if let Some(bound) = self.max_residual
-            && metrics.residual.is_none_or(|residual| residual > bound)
-        {
-            let reached = metrics.residual.map_or("not known".into(), |residual| format!("{residual:.4}"));
-            missing.push(format!("the relative residual is {reached}, above {bound}"));
-        }
+        let mut missing: Vec<String> = self.residual_shortfall(metrics).into_iter().collect();
         if let Some(bound) = self.max_loss {
             let rise = metrics.loss.zip(validator.loss_before()).map(|(after, before)| after - before);
             if rise.is_none_or(|rise| rise > bound) {

@@ -2,13 +2,11 @@
 //!
 //! Such rows give optimistic error estimates for what imitates its weights: every row is in the weights. Where the machine has errors on its own training
 //! rows, it is smooth enough for imitation to do on other rows what it does on these.
-use crate::{Result, basis::nearest, compress::Task, data::Target, linalg::dot, machine::Decision};
+use super::origin::vectors_among;
+use crate::{Result, compress::Task, data::Target, machine::Decision};
 
 /// Vectors that are looked for.
 const LOOKED_FOR: usize = 50;
-
-/// The squared distance of a vector to the row it was, over its squared size: more than files of few digits change.
-const SAME: f64 = 1e-10;
 
 /// The rows that are predicted to see whether there is an error, at most, and the fraction of them that may be wrong.
 const PREDICTED: usize = 1_000;
@@ -26,17 +24,7 @@ pub(super) fn fits_training_rows(task: &Task) -> Result<bool> {
 
 /// True when most vectors of the machine are rows of the data.
 fn trained_on(task: &Task) -> Result<bool> {
-    task.check()?;
-    let vectors = &task.machine.expansion.vectors;
-    let Some(rows) = task.scaled_rows()?.filter(|rows| rows.dim() == vectors.dim()) else { return Ok(false) };
-    let every = vectors.len().div_ceil(LOOKED_FOR).max(1);
-    let some = vectors.select(&(0..vectors.len()).step_by(every).collect::<Vec<_>>()).to_dense();
-    let mut found = vec![false; some.rows()];
-    for (place, distance) in nearest(&rows, &some) {
-        let vector = some.row(place);
-        found[place] |= distance <= SAME * dot(vector, vector);
-    }
-    Ok(2 * found.iter().filter(|found| **found).count() > found.len())
+    Ok(vectors_among(task, LOOKED_FOR)?.is_some_and(|among| among.fraction_found() > 0.5))
 }
 
 #[cfg(test)]

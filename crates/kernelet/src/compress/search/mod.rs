@@ -4,10 +4,13 @@
 //! it must be. [`Compression`] tries the strategies, searches the size and keeps the best, with a record of what was tried. [`Auto`] chooses the strategies
 //! by kernel, data and [`Effort`].
 mod auto;
+mod certificate;
+mod certify;
 mod compression;
 mod effort;
 mod goals;
 mod interpolates;
+mod origin;
 mod recalibrate;
 mod run;
 mod sizes;
@@ -16,8 +19,12 @@ mod validation;
 
 pub use auto::Auto;
 pub(crate) use auto::cost_of;
+pub(crate) use certificate::check_confidence;
+pub use certificate::{Certificate, RowKind, Tally, Verdict};
+pub use certify::Trust;
 pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub use goals::Goals;
+pub use origin::{Origin, Recognised, recognise};
 pub use strategy::{Finish, Steps, Strategy};
 pub use validation::{Metric, Metrics};

@@ -116,6 +116,17 @@ impl Run<'_> {
         }
     }
 
+    /// The machine of a size by the strategy that leads, or by any where that one fails.
+    pub fn led(&mut self, size: usize) -> Option<Candidate> {
+        if self.at(size).is_none() {
+            self.attempt(self.leader, size);
+        }
+        if self.at(size).is_none() {
+            self.all_strategies(size);
+        }
+        self.at(size).cloned()
+    }
+
     /// The best at a size, which leads from then on: where the leader so far is good enough, the others are not tried.
     fn at_next_size(&mut self, size: usize) -> Option<Metrics> {
         if !self.best.is_empty() && self.goals.about_quality() {

@@ -12,7 +12,7 @@ const HELD_OUT: f64 = 0.25;
 const MOST_HELD_OUT: usize = 10_000;
 
 /// With fewer rows than this all are used for both.
-const FEW: usize = 20;
+pub(super) const FEW: usize = 20;
 
 /// What the loss on rows with targets is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,11 +8,14 @@
 //!
 //! In the templates of this folder `@` stands for `name_` and `$` for `NAME_`. Cost of writing: one pass over the numbers.
 mod calibrate;
+mod cascade;
 mod decide;
 mod kernel;
 mod numbers;
 mod self_test;
 mod source;
+
+pub use cascade::cascade_to_code;
 
 use std::path::Path;
 

@@ -1,0 +1,447 @@
+//! Small machines before a large one: each row leaves at the first that is sure enough.
+//!
+//! A stage is a machine with a threshold. Its score of a row is the difference of the two largest outputs, for two classes |f|, or |f| over a learned size of
+//! its error where the stage has an error head; above the threshold the stage answers. Rows that no stage answers go to the full machine. Of a one-vs-one
+//! machine they need the pairs of their candidate classes alone: those whose outputs at the last stage are within the threshold of the largest.
+//! Without a full machine the cascade abstains and answers `?`.
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor};
+use crate::{
+    Error, Result,
+    data::{Label, Points},
+    linalg::Matrix,
+};
+
+/// The label of rows that are not answered.
+pub const ABSTAINED: &str = "?";
+
+/// The most candidate classes whose pairs decide; with more the whole machine does.
+pub const MOST_CANDIDATES: usize = 6;
+
+/// Machines in order, and what is promised of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cascade {
+    /// The small machines, in the order in which rows meet them.
+    pub stages: Vec<Stage>,
+    /// The machine that answers the rest; none where the cascade abstains.
+    pub full: Option<Machine>,
+    /// What holds on rows like those of calibration.
+    pub promise: Promise,
+}
+
+/// A small machine that answers rows of which it is sure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// The machine.
+    pub machine: Machine,
+    /// The size of its error, for two classes.
+    pub head: Option<Head>,
+    /// It answers rows whose score is above this.
+    pub threshold: f64,
+    /// The fraction of the calibration rows that it answered.
+    pub exits: f64,
+}
+
+/// One more output on the vectors of a stage: the expected size of the difference to the full machine's output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// One for each vector.
+    pub coefficients: Vec<f64>,
+    /// Added to the sum.
+    pub offset: f64,
+    /// The output is at least this, which is above 0.
+    pub floor: f64,
+}
+
+/// With which confidence the answers are those of the full machine, and what they cost.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Promise {
+    /// The fraction of rows whose answer may differ.
+    pub max_disagreement: f64,
+    /// The probability with which no more than that differ.
+    pub confidence: f64,
+    /// Whether this holds for the rows of each class of the full machine.
+    pub by_class: bool,
+    /// The upper bound of the fraction that differ, from the calibration rows; of the worst class where it is for each.
+    pub bound: f64,
+    /// The rows on which the thresholds were tested.
+    pub calibration_rows: usize,
+    /// Those whose answer differed.
+    pub disagreements: usize,
+    /// The mean number of kernel evaluations of a row there, as a fraction of the full machine's.
+    pub cost: f64,
+    /// Vectors of the full machine.
+    pub full_vectors: usize,
+}
+
+/// What a cascade answers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answers {
+    /// The classes, and for each row the place of its class; [`ABSTAINED`] is the last class of a cascade that abstains.
+    pub prediction: Prediction,
+    /// For each row the stage that answered, counted from 0; the number of stages for the full machine or no answer.
+    pub stages: Vec<usize>,
+    /// Kernel evaluations of all rows.
+    pub evaluations: u64,
+}
+
+/// One row at a stage.
+pub(crate) struct Judged {
+    /// Its class.
+    pub class: usize,
+    /// How sure the stage is.
+    pub score: f64,
+    /// The classes by their outputs, the largest first, with their distance from it.
+    pub ranks: Vec<(usize, f64)>,
+}
+
+impl Stage {
+    /// The machine with the error head as its last output.
+    pub(crate) fn evaluated(&self) -> Machine {
+        let Some(head) = &self.head else { return self.machine.clone() };
+        let own = self.machine.expansion.coefficients.to_dense();
+        let (m, q) = (own.rows(), own.cols());
+        let joined = Matrix::from_fn(m, q + 1, |j, k| if k < q { own.at(j, k) } else { head.coefficients[j] });
+        let expansion = Expansion { coefficients: Coefficients::Dense(joined), ..self.machine.expansion.clone() };
+        let offsets = self.machine.offsets.iter().copied().chain([head.offset]).collect();
+        Machine { expansion, offsets, decision: Decision::Features, calibration: None, ..self.machine.clone() }
+    }
+
+    /// A row by the outputs of [`Stage::evaluated`].
+    pub(crate) fn judge(&self, outputs: &[f64]) -> Judged {
+        let q = self.machine.n_outputs();
+        let (own, rest) = outputs.split_at(q.min(outputs.len()));
+        let class = self.machine.decision.class(own);
+        if let Decision::Sign { .. } = self.machine.decision {
+            let size = own.first().map_or(0.0, |f| f.abs());
+            let error = self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor));
+            return Judged { class, score: size / error, ranks: vec![] };
+        }
+        let values = class_values(&self.machine.decision, own, class);
+        let largest = values.get(class).copied().unwrap_or(0.0);
+        let mut ranks: Vec<(usize, f64)> = values.iter().enumerate().map(|(k, value)| (k, largest - value)).collect();
+        // The class itself comes first, also where another has the same output.
+        ranks.sort_by(|a, b| (a.0 != class, a.1).partial_cmp(&(b.0 != class, b.1)).unwrap_or(std::cmp::Ordering::Equal));
+        let score = ranks.get(1).map_or(f64::INFINITY, |rank| rank.1);
+        Judged { class, score, ranks }
+    }
+
+    fn check(&self, labels: &[Label], dim: usize) -> Result<()> {
+        self.machine.check()?;
+        if self.machine.decision.labels() != labels || self.machine.dim() != dim || !can_be_stage(&self.machine.decision) {
+            return Err(Error::data("the machines of a cascade have other classes or features, or predict no classes by their outputs"));
+        }
+        if !self.threshold.is_finite() || !(0.0..=1.0).contains(&self.exits) {
+            return Err(Error::data("a stage of the cascade has a threshold or a fraction of exits that is no number"));
+        }
+        let Some(head) = &self.head else { return Ok(()) };
+        let numbers = head.coefficients.iter().chain([&head.offset, &head.floor]);
+        let two = matches!(self.machine.decision, Decision::Sign { .. });
+        if !two || head.coefficients.len() != self.machine.n_vectors() || head.floor <= 0.0 || numbers.into_iter().any(|v| !v.is_finite()) {
+            return Err(Error::data("the error head of a stage does not fit its machine"));
+        }
+        Ok(())
+    }
+}
+
+/// True for rules whose outputs say how sure they are.
+pub(crate) fn can_be_stage(decision: &Decision) -> bool {
+    matches!(decision, Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. })
+}
+
+/// One value for each class: the outputs, or for votes how far the winner's own pairs speak against each other class.
+fn class_values(decision: &Decision, outputs: &[f64], class: usize) -> Vec<f64> {
+    let Decision::Votes { labels } = decision else { return outputs.to_vec() };
+    let mut values = vec![0.0; labels.len()];
+    for (&f, (a, b)) in outputs.iter().zip(Pairwise::pairs(labels.len())) {
+        if a == class {
+            values[b] = -f.max(0.0);
+        } else if b == class {
+            values[a] = -(-f).max(0.0);
+        }
+    }
+    values
+}
+
+/// The vote among some classes by the outputs of all pairs; the classes ascend, and ties go to the lower one.
+pub(crate) fn vote_among(classes: &[usize], n_classes: usize, outputs: &[f64]) -> usize {
+    let place = |a: usize, b: usize| a * (2 * n_classes - a - 1) / 2 + b - a - 1;
+    let mut votes = vec![0usize; classes.len()];
+    for i in 0..classes.len() {
+        for j in i + 1..classes.len() {
+            let first = outputs.get(place(classes[i], classes[j])).is_some_and(|f| *f > 0.0);
+            votes[if first { i } else { j }] += 1;
+        }
+    }
+    let best = (1..votes.len()).fold(0, |best, i| if votes[i] > votes[best] { i } else { best });
+    classes.get(best).copied().unwrap_or(0)
+}
+
+/// The candidate classes of a row at a threshold, ascending; none where the whole machine decides.
+pub(crate) fn candidates(judged: &Judged, threshold: f64) -> Option<Vec<usize>> {
+    let mut classes: Vec<usize> = judged.ranks.iter().take_while(|rank| rank.1 <= threshold).map(|rank| rank.0).collect();
+    classes.sort_unstable();
+    ((2..=MOST_CANDIDATES).contains(&classes.len()) && classes.len() < judged.ranks.len()).then_some(classes)
+}
+
+/// The vectors of a one-vs-one machine that take part in the pairs of some classes.
+pub(crate) fn vectors_of(pairwise: &Pairwise, classes: &[usize]) -> Vec<usize> {
+    let mut chosen = vec![];
+    for &own in classes {
+        let columns: Vec<usize> =
+            classes.iter().filter(|&&other| other != own).map(|&other| if other > own { other - 1 } else { other }).collect();
+        let (Some(&start), Some(&end)) = (pairwise.starts.get(own), pairwise.starts.get(own + 1)) else { continue };
+        chosen.extend((start..end).filter(|&j| columns.iter().any(|&column| pairwise.values.at(j, column) != 0.0)));
+    }
+    chosen
+}
+
+/// The part of a one-vs-one machine that decides among some classes, which ascend.
+fn part_for(machine: &Machine, pairwise: &Pairwise, classes: &[usize]) -> Machine {
+    let chosen = vectors_of(pairwise, classes);
+    let pairs: Vec<(usize, (usize, usize))> =
+        Pairwise::pairs(pairwise.n_classes()).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)).collect();
+    let coefficient = |j: usize, (a, b): (usize, usize)| match pairwise.starts.partition_point(|start| *start <= j).saturating_sub(1) {
+        own if own == a => pairwise.values.at(j, b - 1),
+        own if own == b => pairwise.values.at(j, a),
+        _ => 0.0,
+    };
+    let coefficients = Matrix::from_fn(chosen.len(), pairs.len(), |j, k| coefficient(chosen[j], pairs[k].1));
+    let labels = machine.decision.labels();
+    let expansion = Expansion {
+        kernel: machine.expansion.kernel.clone(),
+        vectors: machine.expansion.vectors.select(&chosen),
+        coefficients: Coefficients::Dense(coefficients),
+    };
+    let offsets = pairs.iter().map(|(k, _)| machine.offsets[*k]).collect();
+    let decision = Decision::Votes { labels: classes.iter().map(|&c| labels[c].clone()).collect() };
+    Machine { expansion, offsets, decision, scale: machine.scale.clone(), names: None, calibration: None, metadata: Metadata::default() }
+}
+
+impl Cascade {
+    /// The classes in order; the last is [`ABSTAINED`] where the cascade abstains.
+    pub fn labels(&self) -> Vec<Label> {
+        let own = self.stages.first().map_or(vec![], |stage| stage.machine.decision.labels());
+        own.into_iter().chain(self.full.is_none().then(|| Label::new(ABSTAINED))).collect()
+    }
+
+    /// Number of features of a row.
+    pub fn dim(&self) -> usize {
+        self.stages.first().map_or(0, |stage| stage.machine.dim())
+    }
+
+    /// Checks that the machines fit together.
+    pub fn check(&self) -> Result<()> {
+        let Some(first) = self.stages.first() else { return Err(Error::data("the cascade has no stage")) };
+        let (labels, dim) = (first.machine.decision.labels(), first.machine.dim());
+        self.stages.iter().try_for_each(|stage| stage.check(&labels, dim))?;
+        match &self.full {
+            Some(full) => {
+                full.check()?;
+                let fits = full.decision.labels() == labels && full.dim() == dim;
+                if fits {
+                    Ok(())
+                } else {
+                    Err(Error::data("the full machine of the cascade has other classes or features than its stages"))
+                }
+            }
+            None if labels.iter().any(|label| label.text() == ABSTAINED) => {
+                Err(Error::data(format!("a class has the label {ABSTAINED:?}, with which a cascade abstains")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Answers rows: each stage sees those that the stages before it did not answer.
+    pub fn predict(&self, points: &Points) -> Result<Answers> {
+        points.check_finite()?;
+        let n = points.len();
+        let (mut codes, mut stages, mut evaluations) = (vec![0u32; n], vec![self.stages.len(); n], 0u64);
+        let mut live: Vec<usize> = (0..n).collect();
+        let mut last: Vec<Judged> = vec![];
+        for (place, stage) in self.stages.iter().enumerate() {
+            let machine = stage.evaluated();
+            evaluations += (live.len() * machine.n_vectors()) as u64;
+            let outputs = Predictor::new(&machine).outputs(&points.select(&live))?;
+            let judged: Vec<Judged> = outputs.iter().map(|row| stage.judge(row)).collect();
+            let mut left = vec![];
+            last = vec![];
+            for (row, judged) in live.into_iter().zip(judged) {
+                if judged.score > stage.threshold {
+                    (codes[row], stages[row]) = (judged.class as u32, place);
+                } else {
+                    left.push(row);
+                    last.push(judged);
+                }
+            }
+            live = left;
+        }
+        match &self.full {
+            None => live.iter().for_each(|&row| codes[row] = self.labels().len().saturating_sub(1) as u32),
+            Some(full) => evaluations += self.deferred(full, points, &live, &last, &mut codes)?,
+        }
+        Ok(Answers { prediction: Prediction::Classes { labels: self.labels(), codes }, stages, evaluations })
+    }
+
+    /// Answers the rows that are left by the full machine; gives the kernel evaluations.
+    fn deferred(&self, full: &Machine, points: &Points, live: &[usize], judged: &[Judged], codes: &mut [u32]) -> Result<u64> {
+        let threshold = self.stages.last().map_or(0.0, |stage| stage.threshold);
+        let mut groups: BTreeMap<Option<Vec<usize>>, Vec<usize>> = BTreeMap::new();
+        for (&row, judged) in live.iter().zip(judged) {
+            let pairs = matches!(full.expansion.coefficients, Coefficients::Pairwise(_));
+            groups.entry(if pairs { candidates(judged, threshold) } else { None }).or_default().push(row);
+        }
+        let mut evaluations = 0;
+        for (classes, rows) in groups {
+            let part = match (&classes, &full.expansion.coefficients) {
+                (Some(classes), Coefficients::Pairwise(pairwise)) => Some(part_for(full, pairwise, classes)),
+                _ => None,
+            };
+            let machine = part.as_ref().unwrap_or(full);
+            evaluations += (rows.len() * machine.n_vectors()) as u64;
+            let outputs = Predictor::new(machine).outputs(&points.select(&rows))?;
+            for (&row, outputs) in rows.iter().zip(outputs.iter()) {
+                let class = machine.decision.class(outputs);
+                codes[row] = classes.as_ref().map_or(class, |classes| classes[class]) as u32;
+            }
+        }
+        Ok(evaluations)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        compress::part_of,
+        data::{banana, waveform3},
+        kernel::Kernel,
+        learn::{Learner, Svc},
+        watch::Watch,
+    };
+
+    fn promise(full: &Machine) -> Promise {
+        Promise {
+            max_disagreement: 0.01,
+            confidence: 0.95,
+            by_class: false,
+            bound: 0.01,
+            calibration_rows: 0,
+            disagreements: 0,
+            cost: 1.0,
+            full_vectors: full.n_vectors(),
+        }
+    }
+
+    fn cascade(full: &Machine, threshold: f64) -> Cascade {
+        let some: Vec<usize> = (0..full.n_vectors()).step_by(3).collect();
+        let stage = |machine, threshold| Stage { machine, head: None, threshold, exits: 0.5 };
+        let stages = vec![stage(part_of(full, &some[..4]), 2.0 * threshold), stage(part_of(full, &some), threshold)];
+        Cascade { stages, full: Some(full.clone()), promise: promise(full) }
+    }
+
+    /// The definition, one row at a time.
+    fn naive(cascade: &Cascade, points: &Points) -> Vec<(u32, usize)> {
+        (0..points.len())
+            .map(|i| {
+                let row = points.select(&[i]);
+                let mut last = None;
+                for (place, stage) in cascade.stages.iter().enumerate() {
+                    let judged = stage.judge(stage.evaluated().outputs_for(&row).unwrap().row(0));
+                    if judged.score > stage.threshold {
+                        return (judged.class as u32, place);
+                    }
+                    last = Some(judged);
+                }
+                let full = cascade.full.as_ref().unwrap();
+                let outputs = full.outputs_for(&row).unwrap();
+                let classes = last.and_then(|judged| candidates(&judged, cascade.stages.last().unwrap().threshold));
+                let class = match (&classes, &full.decision) {
+                    (Some(classes), Decision::Votes { labels }) => vote_among(classes, labels.len(), outputs.row(0)),
+                    _ => full.decision.class(outputs.row(0)),
+                };
+                (class as u32, cascade.stages.len())
+            })
+            .collect()
+    }
+
+    #[test]
+    fn batches_answer_as_the_definition_row_by_row() {
+        for (data, gamma) in [(banana(300, 1), 1.0), (waveform3(300, 1), 0.05)] {
+            let full = Svc { kernel: Kernel::gaussian(gamma), c: 5.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+            for threshold in [0.0, 0.3, 1.0, 1e300] {
+                let cascade = cascade(&full, threshold);
+                cascade.check().unwrap();
+                let answers = cascade.predict(&data.points).unwrap();
+                let Prediction::Classes { codes, .. } = &answers.prediction else { panic!() };
+                let have: Vec<(u32, usize)> = codes.iter().copied().zip(answers.stages.iter().copied()).collect();
+                assert_eq!(have, naive(&cascade, &data.points), "{threshold}");
+                if threshold == 1e300 {
+                    assert_eq!(answers.prediction, full.predict(&data.points).unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_cascade_without_a_full_machine_abstains() {
+        let data = banana(200, 1);
+        let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let whole = cascade(&full, 0.5);
+        let alone = Cascade { full: None, ..whole.clone() };
+        let (a, b) = (whole.predict(&data.points).unwrap(), alone.predict(&data.points).unwrap());
+        assert_eq!(a.stages, b.stages);
+        for row in 0..200 {
+            let label = b.prediction.label(row).unwrap().text();
+            let want = if b.stages[row] == 2 { ABSTAINED } else { a.prediction.label(row).unwrap().text() };
+            assert_eq!(label, want);
+        }
+        assert!(b.evaluations < a.evaluations);
+    }
+
+    #[test]
+    fn parts_for_candidates_vote_as_the_whole_machine_does_among_them() {
+        let data = waveform3(200, 1);
+        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let Coefficients::Pairwise(pairwise) = &full.expansion.coefficients else { panic!() };
+        let whole = full.outputs_for(&data.points).unwrap();
+        for classes in [vec![0, 1], vec![0, 2], vec![1, 2]] {
+            let part = part_for(&full, pairwise, &classes);
+            assert!(part.n_vectors() < full.n_vectors());
+            let outputs = part.outputs_for(&data.points).unwrap();
+            for i in 0..200 {
+                assert_eq!(classes[part.decision.class(outputs.row(i))], vote_among(&classes, 3, whole.row(i)));
+            }
+        }
+        assert_eq!(
+            (0..50).map(|i| vote_among(&[0, 1, 2], 3, whole.row(i))).collect::<Vec<_>>(),
+            (0..50).map(|i| full.decision.class(whole.row(i))).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn an_error_head_divides_the_margin_and_machines_that_do_not_fit_are_rejected() {
+        let data = banana(200, 1);
+        let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let mut cascade = cascade(&full, 0.5);
+        let m = cascade.stages[0].machine.n_vectors();
+        cascade.stages[0].head = Some(Head { coefficients: vec![0.0; m], offset: 2.0, floor: 0.1 });
+        let stage = &cascade.stages[0];
+        let outputs = stage.evaluated().outputs_for(&data.points).unwrap();
+        let plain = stage.machine.outputs_for(&data.points).unwrap();
+        for i in 0..200 {
+            assert!((stage.judge(outputs.row(i)).score - plain.at(i, 0).abs() / 2.0).abs() < 1e-12);
+        }
+        cascade.check().unwrap();
+        cascade.stages[0].head = Some(Head { coefficients: vec![0.0; m + 1], offset: 2.0, floor: 0.1 });
+        assert!(cascade.check().unwrap_err().to_string().contains("head"));
+        cascade.stages[0].head = None;
+        cascade.stages[0].threshold = f64::NAN;
+        assert!(cascade.check().is_err());
+        cascade.stages.clear();
+        assert!(cascade.check().unwrap_err().to_string().contains("no stage"));
+    }
+}
