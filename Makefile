@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust doc test-wheel test-sklearn-oldest gallery
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,23 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 		target/python-venv/bin/mypy --no-error-summary --config-file python/pyproject.toml python/kernelet && \
 		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider . ; \
 	fi
+
+test-wheel: wheel ## audits the wheel and installs it in a fresh environment without Rust; SDIST=1 also builds the source distribution
+	cd python && ../target/python-venv/bin/maturin sdist --quiet --out ../target/wheels
+	SDIST=$(SDIST) sh python/tests/wheel.sh $(CURDIR)/target/wheels/kernelet-*.whl $(CURDIR)/target/wheels/kernelet-*.tar.gz
+
+# The oldest scikit-learn that the package promises to work with, in an environment of its own; the wheel is the one of test-python.
+test-sklearn-oldest: ## scikit-learn's checks of all estimators on scikit-learn 1.6
+	$(MAKE) --no-print-directory wheel PROFILE=dev
+	test -e target/oldest-venv/made || { python3 -m venv target/oldest-venv && \
+		target/oldest-venv/bin/pip install --quiet "scikit-learn>=1.6,<1.7" pandas pytest matplotlib && touch target/oldest-venv/made; }
+	target/oldest-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
+	cd python/tests && ../../target/oldest-venv/bin/python -m pytest --quiet -p no:cacheprovider test_checks.py test_drop_in.py test_drop_in_scripts.py test_wrappers.py
+
+gallery: ## the figures of docs/gallery.md, by the package in target/python-venv
+	cd python/examples/gallery && for name in *.py; do \
+		MPLBACKEND=agg ../../../target/python-venv/bin/python $$name -o ../../../docs/gallery/$${name%.py}.png || exit 1; \
+	done
 
 # Which lines could change without a test that fails? Files and tests that belong together; SHARD=K/N is a part of the mutants.
 MUTATED ?= crates/kernelet/src/learn/smo/solver.rs crates/kernelet/src/learn/smo/scan.rs crates/kernelet/src/learn/smo/problem.rs crates/kernelet/src/compress/refit.rs

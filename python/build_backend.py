@@ -1,35 +1,60 @@
-"""Builds the wheel: the program `kernelet`, which is shipped as a binary of its own, then the extension module by maturin."""
+"""Builds the wheel: the program `kernelet`, which is shipped as a binary of its own, then the extension module by maturin.
+
+`python build_backend.py [TARGET]` only compiles the program, with zig for a TARGET such as aarch64-unknown-linux-gnu, and puts it where maturin takes it from.
+"""
 
 import os
 import pathlib
 import shutil
 import subprocess
+import sys
 
 import maturin
-from maturin import build_sdist, get_requires_for_build_sdist, get_requires_for_build_wheel, prepare_metadata_for_build_wheel  # noqa: F401
+from maturin import build_sdist, get_requires_for_build_sdist, prepare_metadata_for_build_wheel  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAME = "kernelet.exe" if os.name == "nt" else "kernelet"
 
 
-def put_program() -> None:
+def check_rust() -> None:
+    """Says at once that there is no Rust, before anything is downloaded or compiled."""
+    if shutil.which("cargo") is None:
+        raise SystemExit(
+            "kernelet is built from source here, and that needs Rust, which was not found (no cargo on the PATH). Install Rust from https://rustup.rs and try "
+            "again, or install a wheel: pip install --only-binary kernelet kernelet"
+        )
+
+
+def put_program(target: str | None = None) -> None:
     """Compiles the program and puts it where maturin takes scripts from; a source distribution has none."""
+    scripts = HERE / "kernelet.data" / "scripts"
+    scripts.mkdir(parents=True, exist_ok=True)
     manifest = HERE.parent / "crates" / "kernelet-cli" / "Cargo.toml"
     if not manifest.exists():
         return
-    command = ["cargo", "build", "--quiet", "--release", "--manifest-path", str(manifest), "--message-format", "json"]
+    build = ["build"] if target is None else ["zigbuild", "--target", target]
+    command = ["cargo", *build, "--quiet", "--release", "--manifest-path", str(manifest), "--message-format", "json"]
     built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     (path,) = [line.split('"executable":"')[1].split('"')[0] for line in built.splitlines() if '"executable":"' in line and '"name":"kernelet"' in line]
-    scripts = HERE / "kernelet.data" / "scripts"
-    scripts.mkdir(parents=True, exist_ok=True)
     shutil.copy2(path, scripts / NAME)
 
 
+def get_requires_for_build_wheel(config_settings=None):
+    check_rust()
+    return maturin.get_requires_for_build_wheel(config_settings)
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    check_rust()
     put_program()
     return maturin.build_wheel(wheel_directory, config_settings, metadata_directory)
 
 
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
+    check_rust()
     put_program()
     return maturin.build_editable(wheel_directory, config_settings, metadata_directory)
+
+
+if __name__ == "__main__":
+    put_program(*sys.argv[1:2])

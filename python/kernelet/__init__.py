@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from ._pca import SparseKernelPCA
     from ._plots import plot_boundary, plot_scales, plot_vectors
     from ._relevance import RVC, RVR
+    from ._report import report
     from ._ridge import SparseKernelRidge
     from ._svm import SparseSVC, SparseSVR
 
 __all__ = [
     "Cascade",
-    "GoalWarning",
     "GreedyBasis",
+    "GoalWarning",
     "Machine",
     "Path",
     "RVC",
@@ -46,6 +47,7 @@ __all__ = [
     "plot_boundary",
     "plot_scales",
     "plot_vectors",
+    "report",
 ]
 
 # Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
@@ -67,6 +69,7 @@ _HOMES = {
     "plot_boundary": "_plots",
     "plot_scales": "_plots",
     "plot_vectors": "_plots",
+    "report": "_report",
 }
 
 

@@ -5,19 +5,24 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_feature_names, _check_n_features, _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
+from ._files import parameters, with_estimator
 from ._path import path_of
 from ._request import request, watched
 from ._tables import encoded, known, learned, needs_encoding
+from ._warnings import warn_of_training
+from ._types import Self
 
 
 class KernelMachine(BaseEstimator):
@@ -31,7 +36,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:
@@ -71,17 +76,27 @@ class KernelMachine(BaseEstimator):
         if not isinstance(kernel, str):
             raise TypeError(f"kernel must be the name of a kernel or a callable, not {kernel!r}")
         settings: dict[str, Any] = {"learner": learner or self._learner, "seed": self._seed(), "kernel": kernel, "vectors": self._count()}
-        defaults = {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
+        defaults = self._defaults()
         for name, setting in self._names().items():
             value, default = getattr(self, name, None), defaults.get(name)
+            if name == "gamma" and value is None:
+                value = self._usual_gamma()
             if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
         return request(settings | more | (getattr(self, "options", None) or {}))
+
+    def _defaults(self) -> dict[str, Any]:
+        """The values of the parameters that need not be asked for."""
+        return {name: parameter.default for name, parameter in inspect.signature(type(self).__init__).parameters.items()}
 
     def _names(self) -> dict[str, str]:
         """The parameters that are settings of a request, and the names of those settings."""
         common = {name: name for name in ("gamma", "degree", "coef0", "method", "ard", "projection", "tune")}
         return common | self._settings
+
+    def _usual_gamma(self) -> str:
+        """The width where gamma is None."""
+        raise TypeError("gamma must be 'scale', 'auto', 'learned' or a number above 0, not None")
 
     def _count(self) -> int | None:
         """How many vectors."""
@@ -129,6 +144,7 @@ class KernelMachine(BaseEstimator):
 
     def _keep(self, machines: list[_core.Machine], figures: list[dict[str, Any]] | None = None):
         """Makes the last of these the machine of the estimator, and the others its path."""
+        self.report_ = json.loads(machines[-1].description())["report"] or {}
         if hasattr(self, "_X_fit"):
             # A basis grows, so that smaller machines have some of the same vectors.
             kept = array_of(machines[-1].vectors()).indices
@@ -137,15 +153,21 @@ class KernelMachine(BaseEstimator):
             machines = [machine.with_table(self._table) for machine in machines]
         machine = machines[-1]
         about = json.loads(machine.description())
-        self.report_ = about["report"] or {}
+        support = self.report_.pop("support", None)
+        if support is not None and len(support["rows"]) == about["vectors"]:
+            self._support = support
+        warn_of_training(self.report_)
         self.path_ = path_of(machines, figures or [{"vectors": about["vectors"]}])
         self._set_machine(machine)
         return self
 
+    def _learned_support(self, shape: tuple[int, int], rows: Any = None, codes: Any = None) -> None:
+        """Which training rows are the vectors, for the support vector family."""
+
     def _set_machine(self, machine: _core.Machine) -> None:
         self.machine_ = machine
 
-    def at(self, n_vectors: int):
+    def at(self, n_vectors: int) -> Self:
         """This estimator with the largest machine of ``path_`` that has at most so many vectors; nothing is trained.
 
         Parameters
@@ -191,28 +213,28 @@ class KernelMachine(BaseEstimator):
     # Fitted state ------------------------------------------------------------------------------------------------------
 
     @property
-    def vectors_(self):
+    def vectors_(self) -> Any:
         """The expansion vectors, (m, n_features); a CSR array where the training rows are sparse."""
         vectors = array_of(self._fitted().vectors())
         return self._X_fit[vectors.indices] if hasattr(self, "_X_fit") else unscaled(vectors, self._about()["scale"])
 
     @property
-    def coefficients_(self):
+    def coefficients_(self) -> NDArray[Any]:
         """The coefficients of the vectors, (m, outputs)."""
         return self._fitted().coefficients()
 
     @property
-    def intercept_(self):
+    def intercept_(self) -> NDArray[Any]:
         """The offset of each output."""
         return self._fitted().offsets()
 
     @property
-    def gamma_(self):
+    def gamma_(self) -> float | None:
         """The width of the kernel; None for kernels that have none."""
         return self._about()["gamma"]
 
     @property
-    def feature_scales_(self):
+    def feature_scales_(self) -> NDArray[Any]:
         """The learned factor of each feature, after standardisation; of a map the length of the feature's column."""
         metric = self._about()["facts"].get("metric")
         if metric is None:
@@ -221,13 +243,13 @@ class KernelMachine(BaseEstimator):
         return np.array(scales)
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> NDArray[Any]:
         """The squared scales, which add up to 1."""
         squares = self.feature_scales_**2
         return squares / squares.sum()
 
     @property
-    def projection_(self):
+    def projection_(self) -> NDArray[Any]:
         """The learned map of standardised features, (projection, n_features)."""
         scale = self._about()["scale"]
         if not scale or scale.get("map") is None:
@@ -235,7 +257,7 @@ class KernelMachine(BaseEstimator):
         return np.array(scale["map"])
 
     @property
-    def n_vectors_(self):
+    def n_vectors_(self) -> int:
         """The number of expansion vectors."""
         return self._about()["vectors"]
 
@@ -244,23 +266,23 @@ class KernelMachine(BaseEstimator):
 
     # Files -------------------------------------------------------------------------------------------------------------
 
-    def save(self, path) -> None:
+    def save(self, path: str | PathLike[str]) -> None:
         """Writes the machine as a model file that the program ``kernelet`` reads too."""
-        self._to_file().save(path)
+        with_estimator(self._to_file(), self).save(path)
 
-    def to_onnx(self, path) -> None:
-        """Writes the machine as an ONNX graph."""
-        self._to_file().save(path, "onnx")
+    def to_onnx(self, path: str | PathLike[str], precision: str = "f64") -> None:
+        """Writes the machine as an ONNX graph that takes and returns numbers of this precision, ``'f64'`` or ``'f32'``."""
+        self._to_file().save(path, "onnx", precision)
 
-    def to_libsvm(self, path) -> None:
+    def to_libsvm(self, path: str | PathLike[str]) -> None:
         """Writes the machine as a LIBSVM model, where LIBSVM has such a machine."""
         self._to_file().save(path, "libsvm")
 
-    def to_c(self, path) -> None:
-        """Writes the machine as C source beside a header."""
-        self._to_file().save(path, "c")
+    def to_c(self, path: str | PathLike[str], precision: str = "f64") -> None:
+        """Writes the machine as C source beside a header, with ``double`` (``'f64'``) or ``float`` (``'f32'``)."""
+        self._to_file().save(path, "c", precision)
 
-    def to_sklearn(self):
+    def to_sklearn(self) -> Any:
         """A fitted ``SVC``, ``SVR`` or ``OneClassSVM`` with this machine's vectors, where scikit-learn has such a machine."""
         from ._to_sklearn import to_sklearn
 
@@ -273,17 +295,33 @@ class KernelMachine(BaseEstimator):
         return machine
 
     @classmethod
-    def load(cls, path):
-        """An estimator with the machine of a model file; its parameters are the defaults."""
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """An estimator with the machine of a model file.
+
+        Its parameters are those it was saved with; of a model of the program those of its request, of other models what the machine says.
+        """
         machine = _core.Machine.load(path)
         about = json.loads(machine.description())
         estimator = cls()
         estimator._loaded(about)
-        vars(estimator).update(known(about))
+        estimator.set_params(**parameters(about, estimator._names(), estimator._get_param_names()))
+        for name, value in known(about).items():
+            setattr(estimator, name, value)
         return estimator._keep([machine])
 
     def _loaded(self, about) -> None:
         """Refuses a machine of another kind, and takes what else is known of it."""
+
+    # Notebooks ---------------------------------------------------------------------------------------------------------
+
+    def _repr_html_inner(self) -> str:
+        """The parameters as scikit-learn shows them, and what was learned."""
+        shown: str = super()._repr_html_inner()
+        if not hasattr(self, "machine_"):
+            return shown
+        from ._report import summary
+
+        return shown + summary(self)
 
     # Tags --------------------------------------------------------------------------------------------------------------
 

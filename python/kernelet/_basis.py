@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import json
 
+from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
@@ -13,6 +16,7 @@ from ._base import KernelMachine
 from ._docs import described
 from ._path import Path
 from ._request import watched
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
@@ -53,19 +57,19 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        method="greedy-basis",
-        max_error=None,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        method: str = "greedy-basis",
+        max_error: float | None = None,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.method = method
         self.max_error = max_error
@@ -81,7 +85,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
     _learner = "svc"
     _settings = {"max_error": "max-error"}
 
-    def fit(self, X, y=None):
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Chooses the vectors.
 
         Parameters
@@ -104,7 +108,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         self.path_ = Path(json.loads(figures), self.machine_.leading)
         return self
 
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X: Any, y: Any = None) -> Self:
         """Looks at a block of rows, of which those far from the span join the basis; the rows are not kept.
 
         Parameters
@@ -130,7 +134,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         self.chosen_ = []
         return self._keep([machine])
 
-    def transform(self, X):
+    def transform(self, X: Any) -> NDArray[Any]:
         """The coordinates of each row.
 
         Parameters
@@ -145,7 +149,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         """
         return self._outputs(X)
 
-    def at(self, n_vectors: int):
+    def at(self, n_vectors: int) -> Self:
         """The first vectors alone; see ``path_`` for how far the rows are from their span.
 
         Parameters
@@ -163,7 +167,7 @@ class GreedyBasis(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachi
         return smaller
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:
         return len(self.intercept_)
 
     def _loaded(self, about) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import warnings
 from collections.abc import Callable
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
@@ -20,14 +18,13 @@ from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound
 from ._base import KernelMachine
 from ._cascade import Cascade
 from ._convert import Converted, convert
-from ._folded import SmallPipeline
 from ._goals import GoalWarning
-from ._curves import calibrated_again
 from ._labels import Labels
 from ._path import Path
 from ._request import request, watched
 from ._tables import encoded
 from ._tables import known as known_of
+from ._wrappers import of_wrapper
 
 
 def compress(
@@ -38,7 +35,7 @@ def compress(
     n_vectors: int | None = None,
     fraction: float | None = None,
     max_residual: float | None = None,
-    max_loss: float | None = None,
+    max_loss: float | str | None = None,
     min_agreement: float | None = None,
     max_bytes: int | None = None,
     confidence: float | None = None,
@@ -62,16 +59,19 @@ def compress(
     Parameters
     ----------
     model : fitted estimator, path or Machine
-        ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``KernelPCA``; a ``Pipeline`` that
-        ends in one; ``CalibratedClassifierCV`` around one, each of whose estimators becomes small and keeps its probabilities for X; an estimator of this
-        package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. It is read, never trained again.
+        ``SVC``, ``NuSVC``, ``SVR``, ``NuSVR``, ``OneClassSVM``, ``KernelRidge``, ``GaussianProcessRegressor`` (its mean), ``GaussianProcessClassifier`` (the sign of
+        its latent mean), ``KernelPCA``; an estimator of this package; a LIBSVM or kernelet model file, or a model of ``libsvm.svmutil``. Around one of them: a
+        ``Pipeline`` with any steps before it; ``GridSearchCV`` and other searches (the best estimator); ``CalibratedClassifierCV``, whose probabilities for X
+        are kept; ``OneVsRestClassifier``, ``OneVsOneClassifier``, ``MultiOutputClassifier``, ``MultiOutputRegressor``, ``TransformedTargetRegressor``, each of whose
+        models becomes small by itself: sizes and goals are those of each. A model is read, never trained again.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows the model was trained on, or like them. Without them only the model is used.
     y : array-like of shape (n_samples,), default=None
         Their targets, for errors and for refits that use them.
     n_vectors, fraction, max_residual, max_loss, min_agreement, max_bytes : number, default=None
         How small, or how good: the flags of ``kernelet compress`` of these names. The result is the smallest machine that meets all
-        requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used.
+        requested quality bounds, within the bounds on its size; without bounds, the knee of the curve is used. ``max_loss="1%"`` is 1 % of the rows, of numbers
+        1 % of their variance: R2 falls by 0.01 at most.
     confidence : float, default=None
         The probability with which ``max_loss`` and ``min_agreement`` hold on new rows; None is 0.95. They are certified on rows of X that the model was not
         trained on; with training rows alone the loss is only estimated. See ``validation_``.
@@ -107,8 +107,8 @@ def compress(
     Returns
     -------
     small : estimator
-        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_``, ``validation_`` and :meth:`at`; a pipeline with the same other
-        steps where the model is a pipeline. ``validation_`` is None, or a dict of what holds on new rows: ``loss`` with its bounds ``lower`` and ``upper``,
+        An estimator of this package of the same kind, with ``path_``, ``agreement_``, ``report_``, ``validation_`` and :meth:`at`; the model
+        with such estimators inside where it holds others. ``validation_`` is None, or a dict of what holds on new rows: ``loss`` with its bounds ``lower`` and ``upper``,
         ``rows``, ``kind`` ('fresh' rows give a promise, 'training' rows an estimate), ``confidence``. ``report_["goals_met"]`` is True, False or 'unknown'.
 
     Warns
@@ -147,23 +147,11 @@ class _Work:
         self.asked, self.threads, self.verbose, self.calibrate = asked, threads, verbose, calibrate
 
     def smaller(self, model: Any, X: Any, y: Any) -> Any:
-        if isinstance(model, Pipeline):
+        if isinstance(model, Pipeline) and self.calibrate is not None and len(model.steps) > 1:
             check_is_fitted(model)
-            if self.calibrate is not None and len(model.steps) > 1:
-                self.calibrate = model[:-1].transform(self.calibrate)
-            last = self.smaller(model.steps[-1][1], X if X is None or len(model.steps) == 1 else model[:-1].transform(X), y)
-            return SmallPipeline([*model.steps[:-1], (model.steps[-1][0], last)])
-        if isinstance(model, CalibratedClassifierCV):
-            check_is_fitted(model)
-            return self.calibrated(model, X, y)
-        return self.one(convert(model), X, y)
-
-    def calibrated(self, model: Any, X: Any, y: Any) -> Any:
-        """Smaller machines, with curves of their own where their outputs are others."""
-        small = copy.copy(model)
-        parts = model.calibrated_classifiers_
-        small.calibrated_classifiers_ = [calibrated_again(part, self.smaller(part.estimator, X, y), X) for part in parts]
-        return small
+            self.calibrate = model[:-1].transform(self.calibrate)
+        around = of_wrapper(model, X, y, self.smaller)
+        return self.one(convert(model), X, y) if around is None else around
 
     def cascade(self, found: Converted, about: dict[str, Any], rows: Any, codes: Any) -> Cascade:
         """Small machines before the model."""
@@ -189,12 +177,33 @@ class _Work:
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
         if asked["cascade"]:
             return self.cascade(found, about, rows, codes)
+        asked["max-loss"] = _loss(asked["max-loss"], values, asked["metric"])
         arguments = (request(asked), found.machine, None if rows is None else rows_of(rows), codes, values, self.threads)
         machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
         known = json.loads(report)
         if known.get("goals_met", True) is not True:
             warnings.warn(GoalWarning(known["goals_met"], known["missing"]), stacklevel=5)
         return _estimator(found, machine, path, known)
+
+
+def _loss(goal: Any, values: Any, metric: str | None) -> Any:
+    """The largest rise of the loss: a percentage is one of the rows, or of the variance of numbers."""
+    if not isinstance(goal, str):
+        return goal
+    try:
+        if not goal.endswith("%"):
+            raise ValueError
+        part = float(goal[:-1]) / 100
+    except ValueError:
+        raise ValueError(f"max_loss is {goal!r}, but must be a number or a percentage such as '1%'") from None
+    if values is None:
+        return part
+    if metric not in (None, "mse"):
+        raise ValueError(f"max_loss is {goal!r}, a percentage of the variance, which goes with metric='mse'; give a number with metric={metric!r}")
+    variance = float(np.var(values, axis=0).mean())
+    if variance == 0.0:
+        raise ValueError("max_loss is a percentage of the variance of y, which is 0; give a number")
+    return part * variance
 
 
 def _rows(found: Converted, about: dict[str, Any], X: Any) -> Any:

@@ -55,8 +55,8 @@ def convert(model: Any) -> Converted:
         raise TypeError(f"{name} is a class of its own above {named[0]} and may predict otherwise; give its parts as a {named[0]}")
     if not named:
         raise TypeError(
-            f"compress takes {', '.join(READERS)}, pipelines that end in one, CalibratedClassifierCV around one, kernelet's estimators and LIBSVM models, "
-            f"not {name}"
+            f"compress takes {', '.join(name for name in READERS if not name.startswith('_'))}, GaussianProcessClassifier, pipelines that end in one, searches for one, "
+            f"CalibratedClassifierCV, OneVsRest, OneVsOne, MultiOutput and TransformedTargetRegressor around one, kernelet's estimators and LIBSVM models, not {name}"
         )
     check_is_fitted(model)
     found = READERS[name](model)
@@ -182,18 +182,33 @@ def of_kernel_ridge(model: Any) -> Converted:
     return found
 
 
-def of_gaussian_process_regressor(model: Any) -> Converted:
-    """The mean of a ``GaussianProcessRegressor``."""
+def _process(model: Any, coefficients: Any, offsets: Any, make: Any, decision: dict[str, Any]) -> Converted:
+    """The mean of a Gaussian process with these coefficients of its training rows."""
     kernel, factor, lengths = of_gaussian_process(model.kernel_)
-    alpha = np.asarray(model.alpha_)
-    several = alpha.reshape(len(alpha), -1)
-    std, mean = (np.broadcast_to(np.atleast_1d(v), several.shape[1]) for v in (model._y_train_std, model._y_train_mean))
     X = np.asarray(model.X_train_, dtype=np.float64)
     scale = None
     if lengths is not None:
         scale = {"shift": None, "factor": (1.0 / np.broadcast_to(lengths, X.shape[1])).tolist()}
         X = X / lengths
-    found = _on_rows(model, X, kernel, factor * several * std, mean, SparseKernelRidge, {"rule": "values"}, scale)
+    return _on_rows(model, X, kernel, factor * coefficients, offsets, make, decision, scale)
+
+
+def of_binary_process(model: Any) -> Converted:
+    """The latent mean of a Gaussian process classifier of two classes, in Laplace's approximation; its sign is what the model predicts."""
+    labels = [label(c) for c in model.classes_.tolist()]
+    decision = {"rule": "sign", "negative": labels[0], "positive": labels[1]}
+    found = _process(model, (model.y_train_ - model.pi_).reshape(-1, 1), [0.0], SparseSVC, decision)
+    found.known["classes_"] = model.classes_
+    found.note = "the latent mean of the process is kept, whose sign are the labels; probabilities need its variance and are left out"
+    return found
+
+
+def of_gaussian_process_regressor(model: Any) -> Converted:
+    """The mean of a ``GaussianProcessRegressor``."""
+    alpha = np.asarray(model.alpha_)
+    several = alpha.reshape(len(alpha), -1)
+    std, mean = (np.broadcast_to(np.atleast_1d(v), several.shape[1]) for v in (model._y_train_std, model._y_train_mean))
+    found = _process(model, several * std, mean, SparseKernelRidge, {"rule": "values"})
     found.known["_one_target"] = alpha.ndim == 1
     found.note = "the mean of the process is kept; its standard deviations are left out"
     return found
@@ -222,6 +237,7 @@ READERS = {
     "KernelRidge": of_kernel_ridge,
     "GaussianProcessRegressor": of_gaussian_process_regressor,
     "KernelPCA": of_kernel_pca,
+    "_BinaryGaussianProcessClassifierLaplace": of_binary_process,
 }
 
 

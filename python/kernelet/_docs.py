@@ -36,6 +36,23 @@ LEARNED = """feature_scales_ : ndarray of shape (n_features,)
     projection_ : ndarray of shape (projection, n_features)
         With ``projection``: the map of standardised features."""
 
+SOLVER = """shrinking : bool, default=True
+        Leave out variables of the full machine that look settled; False is slower and gives the same machine up to ``tol``.
+    max_iter : int, default=-1
+        Steps of the solver for each two-class problem; a fit that ends there warns. In direct training the number of steps of the vectors, 200 with -1.
+        Without effect for classification on a basis, which is solved exactly."""
+
+SUPPORT = """support_ : ndarray of shape (m,)
+        With ``n_vectors=None``: the training rows that are vectors, class by class; ``n_support_`` counts them.
+    support_vectors_, dual_coef_ : ndarray
+        The vectors and their coefficients in scikit-learn's order and layout.
+    coef_ : ndarray of shape (n_outputs, n_features)
+        The weights of the features, for the linear kernel.
+    n_iter_ : int or ndarray
+        Steps of the solver.
+    fit_status_ : int
+        0 where training reached its end."""
+
 TUNE = """tune : bool, default=False
         Choose the cost and ``gamma`` by cross-validation; those that differ from their defaults are kept. ``options={'folds': 10}`` sets
         the number of folds."""
@@ -70,10 +87,11 @@ def described(direct: str = "the learner's own by its name"):
 
     def fill(estimator):
         text = estimator.__doc__ or ""
-        parts = {"{kernel}": KERNEL, "{metric}": METRIC, "{learned}": LEARNED, "{tune}": TUNE, "{tuning}": TUNING, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
+        parts = {"{kernel}": KERNEL, "{metric}": METRIC, "{learned}": LEARNED, "{tune}": TUNE, "{solver}": SOLVER, "{support}": SUPPORT, "{tuning}": TUNING, "{common}": COMMON, "{fitted}": FITTED, "{budget}": BUDGET.replace("{direct}", direct)}
         for mark, part in parts.items():
             text = text.replace(mark, part)
         estimator.__doc__ = text
         return estimator
 
     return fill
+

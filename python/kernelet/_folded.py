@@ -42,17 +42,17 @@ class SmallPipeline(Pipeline):
         """Writes scalers and machine as one model file that the program ``kernelet`` reads too."""
         self._whole().save(path)
 
-    def to_onnx(self, path: Any) -> None:
-        """Writes scalers and machine as an ONNX graph."""
-        self._whole().save(path, "onnx")
+    def to_onnx(self, path: Any, precision: str = "f64") -> None:
+        """Writes scalers and machine as an ONNX graph of this precision, ``'f64'`` or ``'f32'``."""
+        self._whole().save(path, "onnx", precision)
 
     def to_libsvm(self, path: Any) -> None:
         """Writes the machine as a LIBSVM model; an error where the format cannot express the scaling."""
         self._whole().save(path, "libsvm")
 
-    def to_c(self, path: Any) -> None:
-        """Writes scalers and machine as C source beside a header."""
-        self._whole().save(path, "c")
+    def to_c(self, path: Any, precision: str = "f64") -> None:
+        """Writes scalers and machine as C source beside a header, with ``double`` (``'f64'``) or ``float`` (``'f32'``)."""
+        self._whole().save(path, "c", precision)
 
     def to_sklearn(self) -> Pipeline:
         """The pipeline with a machine of scikit-learn as its last step."""

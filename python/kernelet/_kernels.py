@@ -13,8 +13,7 @@ def of_pairwise(name: Any, gamma: Any, degree: Any, coef0: Any, features: int = 
     """A kernel by scikit-learn's name; a gamma of None is one over the number of features."""
     if callable(name):
         raise TypeError("the kernel is a Python function, which this model does not keep the rows for; use kernel='precomputed' and give X")
-    if params:
-        raise ValueError("kernel_params are for kernels that are functions; give gamma, degree and coef0 instead")
+    check_kernel_params(params)
     if name == "laplacian":
         raise ValueError("scikit-learn's laplacian kernel takes the L1 distance, which no kernel here does; train with 'rbf' or another of " + _known())
     if name not in PAIRWISE:
@@ -29,6 +28,12 @@ def of_pairwise(name: Any, gamma: Any, degree: Any, coef0: Any, features: int = 
     if kernel["name"] in ("polynomial", "sigmoid"):
         kernel["coef0"] = float(coef0)
     return kernel
+
+
+def check_kernel_params(params: Any) -> None:
+    """Rejects what only a kernel function of scikit-learn would take."""
+    if params:
+        raise ValueError("kernel_params are for kernels that are functions; give gamma, degree and coef0, or a function that has them")
 
 
 def of_gaussian_process(kernel: Any) -> tuple[dict[str, Any], float, Any]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
-from sklearn.utils.class_weight import compute_class_weight
+from numpy.typing import NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
+from ._files import saved_classes
+from ._types import Self
 
 
 class Labels(KernelMachine):
     """Classifiers."""
 
     class_weight: Any
+    # Where the library has no weights of classes, they are factors of the weights of rows.
+    _weights_by_row = False
 
     def _class_codes(self, y):
         check_classification_targets(y)
@@ -25,26 +31,57 @@ class Labels(KernelMachine):
         return codes.astype(np.uint32)
 
     def _class_weights(self, labels: list[str], codes) -> dict[str, Any]:
-        """The weights of the classes by their labels."""
+        """The weights of the classes by their labels, as a setting of the library."""
         given = getattr(self, "class_weight", None)
-        if given is None or (isinstance(given, str) and given == "balanced"):
+        if given is None or isinstance(given, str):
             return {"class-weight": given}
-        weights = compute_class_weight(given, classes=self.classes_, y=self.classes_[codes])
-        return {"class-weight": {text: float(weight) for text, weight in zip(labels, weights, strict=True)}}
+        return {"class-weight": {text: float(weight) for text, weight in zip(labels, self.class_weight_, strict=True)}}
 
-    def _fit_classes(self, X, y, sample_weight):
+    def _class_factors(self, codes: Any) -> Any:
+        """The weight of each class; classes keep their type, so that labels of digits are not numbers."""
+        given = getattr(self, "class_weight", None)
+        if given is None:
+            return np.ones(len(self.classes_))
+        if isinstance(given, str):
+            if given != "balanced":
+                raise ValueError(f"class_weight is {given!r}, but must be a dict, 'balanced' or None")
+            return len(codes) / (len(self.classes_) * np.bincount(codes, minlength=len(self.classes_)))
+        if not isinstance(given, dict):
+            raise TypeError(f"class_weight must be a dict, 'balanced' or None, not {given!r}")
+        classes = self.classes_.tolist()
+        unknown, unweighted = [c for c in given if c not in classes], [c for c in classes if c not in given]
+        if unknown and unweighted:
+            raise ValueError(f"class_weight has the class {unknown[0]!r}, which y does not have, and none for {unweighted[0]!r}")
+        return np.array([float(given.get(c, 1.0)) for c in classes])
+
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> Self:
         X, y = self._begin(X, y)
         codes = self._class_codes(y)
-        weights = self._weights(sample_weight, X)
+        weights, counting = self._weights(sample_weight, X), None
         if weights is not None and len(np.unique(codes[weights > 0])) < len(self.classes_):
             # Classes whose rows do not count are not there.
-            counting = weights > 0
+            counting = np.flatnonzero(weights > 0)
             X, codes, weights = X[counting], self._class_codes(self.classes_[codes[counting]]), weights[counting]
         labels = [label(c) for c in self.classes_.tolist()]
-        asked = self._request(**self._class_weights(labels, codes))
-        return self._keep(*self._learn(asked, X, labels=labels, codes=codes, weights=weights))
+        self._check_classes()
+        self.class_weight_ = self._class_factors(codes)
+        if self._weights_by_row and getattr(self, "class_weight", None) is not None:
+            weights = self.class_weight_[codes] * (1.0 if weights is None else weights)
+            asked = self._request(**self._curves())
+        else:
+            asked = self._request(**self._curves(), **self._class_weights(labels, codes))
+        self._keep(*self._learn(asked, X, labels=labels, codes=codes, weights=weights))
+        self._learned_support(X.shape, counting, codes)
+        return self
 
-    def predict(self, X):
+    def _check_classes(self) -> None:
+        """Rejects parameters that do not go with these classes."""
+
+    def _curves(self) -> dict[str, Any]:
+        """The curves for probabilities that are fitted too."""
+        return {}
+
+    def predict(self, X: Any) -> NDArray[Any]:
         """The class of each row.
 
         Parameters
@@ -58,9 +95,11 @@ class Labels(KernelMachine):
             Their classes.
         """
         machine = self._fitted()
+        if getattr(self, "break_ties", False) and len(self.classes_) > 2:
+            return self.classes_[self.decision_function(X).argmax(axis=1)]
         return self.classes_[machine.classes(self._checked(X), self._threads())]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """How far each row is on the side of each class.
 
         Parameters
@@ -90,13 +129,14 @@ class Labels(KernelMachine):
     def _loaded(self, about) -> None:
         if about["decision"]["rule"] not in ("sign", "votes", "largest", "codes"):
             raise ValueError(f"{type(self).__name__} holds machines that predict classes, but this model does not")
-        self.classes_ = classes_of(about["labels"])
+        saved = saved_classes(about)
+        self.classes_ = classes_of(about["labels"]) if saved is None else saved
 
 
 class Probabilities(KernelMachine):
     """Classifiers that predict probabilities."""
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[Any]:
         """The probability of each class.
 
         Parameters
@@ -112,9 +152,77 @@ class Probabilities(KernelMachine):
         machine = self._fitted()
         return machine.probabilities(self._checked(X), self._threads())
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of :meth:`predict_proba`."""
         return np.log(self.predict_proba(X))
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    """True where probabilities are asked for, or the machine has them."""
+    machine = getattr(estimator, "machine_", None)
+    if estimator.probability or (machine is not None and json.loads(machine.description())["probabilities"]):
+        return True
+    raise AttributeError("predict_proba is there with probability=True; or use SparseLogistic, whose probabilities need no cross-validation")
+
+
+class ProbabilitiesOnRequest(Probabilities):
+    """Classifiers whose probabilities are curves fitted by cross-validation, where they are asked for."""
+
+    probability: Any
+
+    def _curves(self) -> dict[str, Any]:
+        """The setting of the library."""
+        if isinstance(self.probability, (bool, np.bool_)):
+            return {"probability": "sigmoid" if self.probability else None}
+        if self.probability not in ("sigmoid", "isotonic"):
+            raise ValueError(f"probability is {self.probability!r}, but must be True, False, 'sigmoid' or 'isotonic'")
+        return {"probability": self.probability}
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> NDArray[Any]:
+        """The probability of each class; see :meth:`SparseLogistic.predict_proba`."""
+        return super().predict_proba(X)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> NDArray[Any]:
+        """The logarithms of :meth:`predict_proba`."""
+        return super().predict_log_proba(X)
+
+    def _curve_numbers(self, name: str) -> Any:
+        curves = json.loads(self._fitted().parts())["calibration"] or {}
+        return np.array(curves.get(name, []))
+
+    @property
+    def probA_(self) -> NDArray[Any]:
+        """The slopes of the sigmoids ``1 / (1 + exp(a f + b))``, one for each output; empty without ``probability``."""
+        return self._curve_numbers("a")
+
+    @property
+    def probB_(self) -> NDArray[Any]:
+        """The offsets of the sigmoids; empty without ``probability``."""
+        return self._curve_numbers("b")
+
+
+class Decisions(Labels):
+    """Classifiers with scikit-learn's choice between decisions of classes and of pairs."""
+
+    decision_function_shape: Any
+    break_ties: Any
+
+    def _check_classes(self) -> None:
+        if self.decision_function_shape not in ("ovr", "ovo"):
+            raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, but must be 'ovr' or 'ovo'")
+        if self.decision_function_shape == "ovr" or len(self.classes_) < 3:
+            return
+        if self.break_ties:
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        usual = "one-vs-one" if self._count() is None or self._learner == "nu-svc" else "shared"
+        options = getattr(self, "options", None) or {}
+        how = options.get("multiclass") or getattr(self, "multiclass", None) or usual
+        if how != "one-vs-one":
+            raise ValueError(
+                "decision_function_shape='ovo' needs machines for pairs of classes: multiclass='one-vs-one' with n_vectors=None or a method that chooses a basis"
+            )
 
 
 def label(value) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import ClassifierMixin
 
 from ._base import KernelMachine
 from ._docs import described
 from ._labels import Labels, Probabilities
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
@@ -48,23 +51,23 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        C=1.0,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        class_weight=None,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.C = C
         self.kernel = kernel
@@ -81,7 +84,7 @@ class SparseLogistic(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
+from ._types import Self
 
 
 class Numbers(KernelMachine):
@@ -13,15 +17,17 @@ class Numbers(KernelMachine):
 
     _several_targets = False
 
-    def _fit_numbers(self, X, y, sample_weight):
+    def _fit_numbers(self, X: Any, y: Any, sample_weight: Any) -> Self:
         several = self._several_targets
         X, y = self._begin(X, y, y_numeric=True, multi_output=several)
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = np.ascontiguousarray(y.reshape(len(y), -1))
-        return self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        self._keep(*self._learn(self._request(), X, values=values, weights=self._weights(sample_weight, X)))
+        self._learned_support(X.shape)
+        return self
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """The predicted number of each row.
 
         Parameters
@@ -40,7 +46,8 @@ class Numbers(KernelMachine):
     def _loaded(self, about) -> None:
         if about["decision"]["rule"] != "values":
             raise ValueError(f"{type(self).__name__} holds machines that predict numbers, but this model does not")
-        self._one_target = about["outputs"] == 1
+        saved = about["facts"].get("estimator") or {}
+        self._one_target = saved.get("one_target", about["outputs"] == 1)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import OutlierMixin
 
+from . import _core
 from ._base import KernelMachine
 from ._docs import described
+from ._support import Support
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
-class SparseOneClassSVM(OutlierMixin, KernelMachine):
+class SparseOneClassSVM(OutlierMixin, Support, KernelMachine):
     """What is like the training rows and what is not, with a chosen number of expansion vectors.
 
     Parameters
@@ -21,6 +27,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     {budget}
     tol : float, default=1e-3
         Training stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values.
     {metric}
@@ -30,6 +37,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
     ----------
     offset_ : float
         ``decision_function = score_samples - offset_``.
+    {support}
     {learned}
     {fitted}
 
@@ -47,23 +55,25 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        nu=0.5,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        tol=1e-3,
-        cache_size=200,
-        ard=False,
-        projection=None,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        nu: float = 0.5,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        ard: bool = False,
+        projection: int | None = None,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.nu = nu
         self.kernel = kernel
@@ -72,6 +82,8 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection
@@ -82,7 +94,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
 
     _settings = {"nu": "nu", "tol": "tolerance", "cache_size": "cache"}
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters
@@ -100,9 +112,11 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
             The fitted estimator.
         """
         X, _ = self._begin(X)
-        return self._keep(*self._learn(self._request(), X, weights=self._weights(sample_weight, X)))
+        self._keep(*self._learn(self._request(), X, weights=self._weights(sample_weight, X)))
+        self._learned_support(X.shape)
+        return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> NDArray[Any]:
         """Above 0 for rows that are like the training rows.
 
         Parameters
@@ -117,7 +131,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         """
         return self._outputs(X)[:, 0]
 
-    def score_samples(self, X):
+    def score_samples(self, X: Any) -> NDArray[Any]:
         """The decision without its offset.
 
         Parameters
@@ -132,7 +146,7 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         """
         return self.decision_function(X) + self.offset_
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """1 for rows that are like the training rows, -1 for others.
 
         Parameters
@@ -151,6 +165,6 @@ class SparseOneClassSVM(OutlierMixin, KernelMachine):
         if about["decision"]["rule"] != "novelty":
             raise ValueError("SparseOneClassSVM holds one-class machines, but this model is another")
 
-    def _set_machine(self, machine):
+    def _set_machine(self, machine: _core.Machine) -> None:
         super()._set_machine(machine)
-        self.offset_ = -float(machine.offsets()[0])
+        self.offset_: Any = -float(machine.offsets()[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import pathlib
 import subprocess
@@ -15,6 +16,10 @@ from numpy.typing import NDArray
 
 from . import _core
 from .__main__ import program
+
+
+# What the columns are measured in.
+UNITS = {"train_error": "fraction of rows, or mean square", "agreement": "fraction of rows", "relative_residual": "fraction", "objective": "training objective"}
 
 
 class Path:
@@ -76,12 +81,21 @@ class Path:
         if column not in self._columns:
             raise ValueError(f"there is no column {column!r}; there are {', '.join(self.columns)}")
         ax = _axes(ax)
-        ax.plot(self.sizes, self[column], marker="o", markersize=3)
+        ax.plot(self.sizes, self[column], marker="o", markersize=3, label=column.replace("_", " "))
         if len(self) > 1:
             ax.set_xscale("log", base=2)
-        ax.set_xlabel("vectors")
-        ax.set_ylabel(column.replace("_", " "))
+        ax.set_xlabel("expansion vectors (number)")
+        ax.set_ylabel(f"{column.replace('_', ' ')} ({UNITS.get(column, 'number')})")
+        ax.set_title("Size path")
+        ax.legend()
         return ax
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name.replace('_', ' '))}</th>" for name in self.columns)
+        rows = (f"<td>{'' if np.isnan(value) else f'{value:.6g}'}</td>" for values in zip(*self._columns.values(), strict=True) for value in values)
+        cells = list(rows)
+        lines = "".join(f"<tr>{''.join(cells[i : i + len(self.columns)])}</tr>" for i in range(0, len(cells), len(self.columns)))
+        return f"<table><caption>Size path</caption><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Writes one HTML file with the curves of these sizes, to be opened in any browser. ``kernelet report MODEL --data DATA`` shows more."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import KernelMachine
 from ._docs import described
 from ._labels import Labels, Probabilities
 from ._numbers import Numbers
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
@@ -47,18 +50,18 @@ class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
     def __init__(
         self,
         *,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        tol=1e-3,
-        cache_size=1024,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float = 1024,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -71,7 +74,7 @@ class RVC(ClassifierMixin, Probabilities, Labels, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters
@@ -127,18 +130,18 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
     def __init__(
         self,
         *,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        tol=1e-3,
-        cache_size=1024,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        tol: float = 1e-3,
+        cache_size: float = 1024,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
@@ -151,7 +154,7 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters
@@ -170,7 +173,7 @@ class RVR(RegressorMixin, Numbers, KernelMachine):
         """
         return self._fit_numbers(X, y, sample_weight)
 
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each row.
 
         Parameters

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import RegressorMixin
 
 from ._base import KernelMachine
 from ._docs import described
 from ._numbers import Numbers
+from ._types import KernelLike, RandomState, Self
 
 
 @described()
@@ -44,24 +47,27 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
     _settings = {"alpha": "lambda"}
     _several_targets = True
 
+    def _usual_gamma(self) -> str:
+        return "auto"
+
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        alpha=1.0,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        alpha: float = 1.0,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str | None = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.alpha = alpha
         self.kernel = kernel
@@ -77,7 +83,7 @@ class SparseKernelRidge(RegressorMixin, Numbers, KernelMachine):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters

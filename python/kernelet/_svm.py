@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from ._base import KernelMachine
 from ._docs import described
-from ._labels import Labels
+from ._labels import Decisions, ProbabilitiesOnRequest
 from ._numbers import Numbers
+from ._support import Support
+from ._types import KernelLike, RandomState, Self
 
 
 @described("``'margin'``, where vectors and machine are found together")
-class SparseSVC(ClassifierMixin, Labels, KernelMachine):
+class SparseSVC(ClassifierMixin, Support, ProbabilitiesOnRequest, Decisions, KernelMachine):
     """Support vector classification with a chosen number of expansion vectors.
 
     Parameters
@@ -26,10 +30,15 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         How several classes become two-class problems; None is one-vs-one for the full machine, shared with a budget.
     decision_function_shape : {'ovr', 'ovo'}, default='ovr'
         Whether one-vs-one machines return one decision value for each class or one for each pair.
+    break_ties : bool, default=False
+        Predict the class of the largest decision value, not that of the most votes; the same where there are no votes.
+    probability : bool, 'sigmoid' or 'isotonic', default=False
+        Fit curves for :meth:`predict_proba` by cross-validation; True is a sigmoid. It takes ``options={'folds': 5}`` more fits.
     class_weight : dict, 'balanced' or None, default=None
         Factors of C for the classes.
     tol : float, default=1e-3
         The full machine stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values of the full machine.
     {metric}
@@ -41,6 +50,9 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
     {tuning}
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    class_weight_ : ndarray of shape (n_classes,)
+        Their factors of C.
+    {support}
     {learned}
     {fitted}
 
@@ -60,28 +72,32 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        C=1.0,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        loss=None,
-        multiclass=None,
-        decision_function_shape="ovr",
-        class_weight=None,
-        tol=1e-3,
-        cache_size=200,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        loss: str | None = None,
+        multiclass: str | None = None,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        probability: bool | str = False,
+        class_weight: dict[Any, float] | str | None = None,
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.C = C
         self.kernel = kernel
@@ -92,8 +108,12 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self.loss = loss
         self.multiclass = multiclass
         self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.probability = probability
         self.class_weight = class_weight
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection
@@ -105,7 +125,7 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
 
     _settings = {"C": "c", "multiclass": "multiclass", "loss": "loss", "tol": "tolerance", "cache_size": "cache"}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters
@@ -122,13 +142,11 @@ class SparseSVC(ClassifierMixin, Labels, KernelMachine):
         self : SparseSVC
             The fitted estimator.
         """
-        if self.decision_function_shape not in ("ovr", "ovo"):
-            raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, but must be 'ovr' or 'ovo'")
         return self._fit_classes(X, y, sample_weight)
 
 
 @described()
-class SparseSVR(RegressorMixin, Numbers, KernelMachine):
+class SparseSVR(RegressorMixin, Support, Numbers, KernelMachine):
     """Support vector regression with a chosen number of expansion vectors.
 
     Parameters
@@ -141,6 +159,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
     {budget}
     tol : float, default=1e-3
         Training stops when the optimality conditions hold up to this.
+    {solver}
     cache_size : int, default=200
         Megabytes for kernel values.
     {metric}
@@ -150,6 +169,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
     Attributes
     ----------
     {tuning}
+    {support}
     {learned}
     {fitted}
 
@@ -167,25 +187,27 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
 
     def __init__(
         self,
-        n_vectors=100,
+        n_vectors: int | None = 100,
         *,
-        C=1.0,
-        epsilon=0.1,
-        kernel="gaussian",
-        gamma="scale",
-        degree=3,
-        coef0=0.0,
-        method="auto",
-        tol=1e-3,
-        cache_size=200,
-        ard=False,
-        projection=None,
-        tune=False,
-        options=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        C: float = 1.0,
+        epsilon: float = 0.1,
+        kernel: KernelLike = "gaussian",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        method: str = "auto",
+        tol: float = 1e-3,
+        shrinking: bool = True,
+        max_iter: int = -1,
+        cache_size: float = 200,
+        ard: bool = False,
+        projection: int | None = None,
+        tune: bool = False,
+        options: dict[str, Any] | None = None,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+        verbose: int = 0,
+    ) -> None:
         self.n_vectors = n_vectors
         self.C = C
         self.epsilon = epsilon
@@ -195,6 +217,8 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
         self.coef0 = coef0
         self.method = method
         self.tol = tol
+        self.shrinking = shrinking
+        self.max_iter = max_iter
         self.cache_size = cache_size
         self.ard = ard
         self.projection = projection
@@ -206,7 +230,7 @@ class SparseSVR(RegressorMixin, Numbers, KernelMachine):
 
     _settings = {"C": "c", "epsilon": "epsilon", "tol": "tolerance", "cache_size": "cache"}
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Trains the machine.
 
         Parameters

@@ -5,6 +5,7 @@ use std::{
 };
 
 use kernelet::{
+    basis,
     data::{Encoding, Label, Points, Scale},
     kernel::Kernel,
     learn::Fit,
@@ -19,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::{
     arrays::{Rows, matrix},
-    work::{guarded, pool, refused},
+    work::{self, guarded, pool, refused},
 };
 
 /// Kernel values times features of the work between two looks at Ctrl-C: some tenths of a second on one thread.
@@ -56,6 +57,7 @@ impl PyMachine {
             "iterations": fit.report.iterations,
             "status": fit.report.status.name(),
             "evaluations": fit.report.evaluations,
+            "support": fit.report.support.as_ref().map(|support| json!({ "rows": support.rows, "iterations": support.iterations })),
         });
         PyMachine { report, ..PyMachine::new(fit.machine) }
     }
@@ -169,16 +171,21 @@ impl PyMachine {
         guarded(|| model::load(path).map(PyMachine::new).map_err(refused))
     }
 
-    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`.
-    #[pyo3(signature = (path, to="kernelet"))]
-    fn save(&self, path: PathBuf, to: &str) -> PyResult<()> {
+    /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `onnx` or `c`, the last two in a precision, `f64` or `f32`.
+    #[pyo3(signature = (path, to="kernelet", precision="f64"))]
+    fn save(&self, path: PathBuf, to: &str, precision: &str) -> PyResult<()> {
+        let precision = match precision {
+            "f64" => model::Precision::F64,
+            "f32" => model::Precision::F32,
+            other => return Err(PyValueError::new_err(format!("precision is {other:?}, but must be 'f64' or 'f32'"))),
+        };
         let saved = || match to {
             "kernelet" => Ok(model::save(&self.machine, path)),
             "libsvm" => Ok(model::libsvm::save(&self.machine, path)),
             "json" => Ok(model::json::save(&self.machine, path)),
-            "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options::default(), path).map(|_| ())),
+            "onnx" => Ok(model::onnx::save(&self.machine, &model::onnx::Options { precision, ..Default::default() }, path).map(|_| ())),
             "c" => {
-                let options = model::c::Options { name: model::c::name_of(&path), precision: model::Precision::F64 };
+                let options = model::c::Options { name: model::c::name_of(&path), precision };
                 Ok(model::c::save(&self.machine, &options, path).map(|_| ()))
             }
             _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, c"))),
@@ -223,6 +230,30 @@ impl PyMachine {
             machine.offsets = offsets;
             machine.check().map_err(refused)?;
             Ok(PyMachine::new(machine))
+        })
+    }
+
+    /// The mean of rows in feature space on the vectors, for [`PyMachine::pre_images`].
+    fn mean_on_vectors(&self, py: Python, rows: Rows) -> PyResult<Vec<f64>> {
+        guarded(|| {
+            let points = rows.to_points()?;
+            py.detach(|| basis::mean_on_vectors(&self.machine, &points)).map_err(refused)
+        })
+    }
+
+    /// The points whose features are nearest to these, in the units of the vectors.
+    #[pyo3(signature = (features, mean, threads=1))]
+    fn pre_images<'py>(
+        &self,
+        py: Python<'py>,
+        features: PyReadonlyArray2<f64>,
+        mean: Vec<f64>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        guarded(|| {
+            let (features, back) = (matrix(&features)?, basis::PreImages::new(&self.machine, mean).map_err(refused)?);
+            let found = work::interruptible(py, threads, None, move |watch| back.of(&features, watch))?;
+            array(py, found.map_err(refused)?)
         })
     }
 

@@ -71,6 +71,6 @@ def test_frames_and_plots():
     drawn = path.plot().lines[0]
     np.testing.assert_array_equal(drawn.get_xdata(), path.sizes)
     np.testing.assert_array_equal(drawn.get_ydata(), path["train_error"])
-    assert path.plot("objective").get_ylabel() == "objective"
+    assert path.plot("objective").get_ylabel() == "objective (training objective)"
     with pytest.raises(ValueError, match="there are vectors, objective"):
         path.plot("nothing")

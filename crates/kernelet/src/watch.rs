@@ -15,9 +15,11 @@ use serde::{Deserialize, Serialize};
 pub enum Status {
     /// The stopping rule was met.
     Converged,
+    /// All planned steps were made: the normal end of a descent on vectors, whose objective has no one minimum to reach.
+    Completed,
     /// Less came out than was asked for, because there is no more.
     Capped,
-    /// The limit of iterations came first.
+    /// The limit of iterations came before the tolerance was reached.
     IterationLimit,
     /// The caller cancelled.
     Cancelled,
@@ -28,18 +30,20 @@ impl Status {
     pub fn name(self) -> &'static str {
         match self {
             Status::Converged => "converged",
+            Status::Completed => "completed",
             Status::Capped => "capped",
             Status::IterationLimit => "iteration-limit",
             Status::Cancelled => "cancelled",
         }
     }
 
-    /// The less finished of two: cancelled before limited before capped before converged.
+    /// The less finished of two: cancelled before limited before capped before completed before converged.
     pub fn worse(self, other: Status) -> Status {
         match (self, other) {
             (Status::Cancelled, _) | (_, Status::Cancelled) => Status::Cancelled,
             (Status::IterationLimit, _) | (_, Status::IterationLimit) => Status::IterationLimit,
             (Status::Capped, _) | (_, Status::Capped) => Status::Capped,
+            (Status::Completed, _) | (_, Status::Completed) => Status::Completed,
             _ => Status::Converged,
         }
     }
@@ -223,6 +227,9 @@ mod tests {
         assert_eq!(Cancelled.worse(IterationLimit), Cancelled);
         assert_eq!(Converged.worse(Capped), Capped);
         assert_eq!(Capped.worse(IterationLimit), IterationLimit);
+        assert_eq!(Converged.worse(Completed), Completed);
+        assert_eq!(Completed.worse(Capped), Capped);
+        assert_eq!(Completed.worse(IterationLimit), IterationLimit);
         assert_eq!(Converged.worse(Converged), Converged);
     }
 }

@@ -31,7 +31,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(20));
     let model = folder.path("m");
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 23] = [
         (&["--gamma", "-1"], "gamma is -1, but must be a finite number above 0"),
         (&["--gamma", "0"], "gamma is 0"),
         (&["--gamma", "nan"], "gamma is nan, but must be a number"),
@@ -39,6 +39,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
         (&["--c", "0"], "c is 0, but must be a finite number above 0"),
         (&["--c", "-1"], "c is -1"),
         (&["--tolerance", "0"], "tolerance is 0"),
+        (&["--max-iterations", "0"], "max-iterations is 0, but must be at least 1"),
         (&["--kernel", "poly", "--degree", "0"], "degree is 0"),
         (&["--kernel", "cosine"], "possible values: gaussian, exponential"),
         (&["--learner", "forest"], "possible values: svc, nu-svc, svr, nu-svr, one-class, ridge"),

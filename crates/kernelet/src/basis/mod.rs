@@ -14,6 +14,7 @@ pub(crate) mod growth;
 mod kmeans;
 mod method;
 mod online;
+mod pre_image;
 mod random;
 mod rpcholesky;
 
@@ -26,6 +27,7 @@ pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;
 pub use method::{Basis, BasisBudget, BasisMethod};
 pub use online::OnlineBasis;
+pub use pre_image::{PreImages, mean_on_vectors};
 pub use random::RandomBasis;
 pub(crate) use random::distinct_rows;
 pub use rpcholesky::RpCholesky;

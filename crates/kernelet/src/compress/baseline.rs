@@ -102,7 +102,7 @@ impl Learner for BaselineLearner {
             Baseline::RvmMargin => refit(&first, Refit::Margin, &task, c, watch)?,
         };
         machine.check()?;
-        Ok(Fit { machine, report: Report { dual_objective: None, ..report } }.ended(watch))
+        Ok(Fit { machine, report: Report { dual_objective: None, support: None, ..report } }.ended(watch))
     }
 }
 

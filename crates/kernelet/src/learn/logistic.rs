@@ -152,7 +152,7 @@ impl FrameLearner for Logistic {
                 class_weights: (self.class_weights != ClassWeights::Equal).then(|| rows.weights.clone()),
                 ..Metadata::default()
             },
-            report: Report { objective: solution.value, dual_objective: None, iterations: 1, status, evaluations: 0 },
+            report: Report { objective: solution.value, dual_objective: None, iterations: 1, status, evaluations: 0, support: None },
             decision: rows.decision,
             weights: solution.weights,
             offsets: solution.offsets,

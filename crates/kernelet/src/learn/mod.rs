@@ -118,4 +118,15 @@ pub struct Report {
     pub status: Status,
     /// Kernel evaluations made.
     pub evaluations: u64,
+    /// Which training rows the vectors are, for the support vector family.
+    pub support: Option<Support>,
+}
+
+/// Which training rows support a machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Support {
+    /// The row of each vector, in the order of the vectors.
+    pub rows: Vec<usize>,
+    /// Steps made for each output.
+    pub iterations: Vec<u64>,
 }

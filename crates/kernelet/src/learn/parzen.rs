@@ -94,7 +94,7 @@ pub(super) fn windows(kernel: &Kernel, data: &Dataset, rows: &[usize], coefficie
 
 /// A fit that needed no work.
 pub(super) fn at_once(machine: Machine) -> Fit {
-    let report = Report { objective: 0.0, dual_objective: None, iterations: 0, status: Status::Converged, evaluations: 0 };
+    let report = Report { objective: 0.0, dual_objective: None, iterations: 0, status: Status::Converged, evaluations: 0, support: None };
     Fit { machine, report }
 }
 

@@ -137,6 +137,7 @@ impl Learner for Pca {
             iterations: found.products,
             status: found.status,
             evaluations: watch.evaluations() - before,
+            support: None,
         };
         let features = FeatureMetadata {
             variances: found.eigen.values.clone(),

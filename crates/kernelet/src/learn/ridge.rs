@@ -65,8 +65,14 @@ impl Learner for Ridge {
             objective: Some(objective),
             ..Metadata::default()
         };
-        let report =
-            Report { objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: watch.evaluations() - before };
+        let report = Report {
+            objective,
+            dual_objective: None,
+            iterations: 1,
+            status: Status::Converged,
+            evaluations: watch.evaluations() - before,
+            support: None,
+        };
         let offsets = vec![0.0; targets.cols()];
         let expansion = Expansion { kernel: self.kernel.clone(), vectors: points, coefficients: Coefficients::Dense(coefficients) };
         let machine =

@@ -2,7 +2,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use super::{
-    Fit, Report,
+    Fit, Report, Support,
     smo::{self, Problem, RowSource, Settings, Solution},
 };
 use crate::{
@@ -122,13 +122,21 @@ pub(super) fn solve(source: &Source, rows: &[usize], problem: &Problem, settings
 
 /// The report of several solved problems.
 pub(super) fn report(solved: &[Solved], evaluations: u64) -> Report {
+    let iterations = solved.iter().map(|s| s.solution.iterations);
     Report {
         objective: solved.iter().map(|s| s.primal).sum(),
         dual_objective: Some(solved.iter().map(|s| s.solution.objective).sum()),
-        iterations: solved.iter().map(|s| s.solution.iterations).sum(),
+        iterations: iterations.clone().sum(),
         status: solved.iter().fold(Status::Converged, |worst, s| worst.worse(s.solution.status)),
         evaluations,
+        support: Some(Support { rows: vec![], iterations: iterations.collect() }),
     }
+}
+
+/// The report where these rows are the vectors.
+pub(super) fn on_rows(report: Report, rows: Vec<usize>) -> Report {
+    let support = report.support.map(|support| Support { rows, ..support });
+    Report { support, ..report }
 }
 
 /// The machine of problems that were all solved over the same `rows`, one for each output.
@@ -143,12 +151,13 @@ pub(super) fn fit(
 ) -> Fit {
     let used: Vec<usize> = (0..rows.len()).filter(|&t| solved.iter().any(|s| s.solution.coefficients[t] != 0.0)).collect();
     let values = Matrix::from_fn(used.len(), solved.len(), |j, k| solved[k].solution.coefficients[used[j]]);
-    let vectors = source.vectors(&used.iter().map(|&t| rows[t]).collect::<Vec<_>>());
+    let rows: Vec<usize> = used.iter().map(|&t| rows[t]).collect();
+    let vectors = source.vectors(&rows);
     let expansion = Expansion { kernel: source.kernel.clone(), vectors, coefficients: Coefficients::Dense(values) };
     let offsets = solved.iter().map(|s| s.solution.offset).collect();
     let metadata = Metadata { n_rows: Some(data.len()), objective: Some(report.objective), ..metadata };
     let machine = Machine { expansion, offsets, decision, scale: None, names: data.names.clone(), calibration: None, metadata };
-    Fit { machine, report }
+    Fit { machine, report: on_rows(report, rows) }
 }
 
 /// Targets beyond this make objectives that do not fit a number.

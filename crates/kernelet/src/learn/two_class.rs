@@ -138,13 +138,14 @@ impl<'a> Plan<'a> {
         let report = support::report(solved, evaluations);
         let metadata = Metadata { n_rows: Some(self.data.len()), objective: Some(report.objective), ..metadata };
         let offsets = solved.iter().map(|s| s.solution.offset).collect();
-        let expansion = self.expansion(solved);
+        let (expansion, rows) = self.expansion(solved);
         let names = self.data.names.clone();
         let machine = Machine { expansion, offsets, decision: self.decision, scale: None, names, calibration: None, metadata };
-        Fit { machine, report }
+        Fit { machine, report: support::on_rows(report, rows) }
     }
 
-    fn expansion(&self, solved: &[Solved]) -> Expansion {
+    /// The vectors with their coefficients, and which rows they are.
+    fn expansion(&self, solved: &[Solved]) -> (Expansion, Vec<usize>) {
         let mut used = vec![false; self.data.len()];
         for (problem, s) in self.problems.iter().zip(solved) {
             problem.rows.iter().zip(&s.solution.coefficients).for_each(|(&row, &b)| used[row] |= b != 0.0);
@@ -176,6 +177,6 @@ impl<'a> Plan<'a> {
             true => Coefficients::Pairwise(Pairwise { starts, values }),
             false => Coefficients::Dense(values),
         };
-        Expansion { kernel: self.kernel.clone(), vectors: self.source.vectors(&vectors), coefficients }
+        (Expansion { kernel: self.kernel.clone(), vectors: self.source.vectors(&vectors), coefficients }, vectors)
     }
 }

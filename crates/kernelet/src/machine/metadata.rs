@@ -57,6 +57,9 @@ pub struct Metadata {
     /// The request that it came from, by the names of its settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<serde_json::Value>,
+    /// What an estimator of the Python package keeps to be loaded as it was: its class, parameters and the type of its labels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub estimator: Option<serde_json::Value>,
     /// The size path to this machine, where it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<PathMetadata>,

@@ -108,6 +108,12 @@ pub struct Settings {
     /// When training stops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
+    /// Steps after which a problem of the support vector family stops unfinished.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u64>,
+    /// Keep variables in the problem that look settled at a bound.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub no_shrinking: bool,
     /// Megabytes for kernel values, or the file of rows for training by blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<Cache>,
@@ -186,11 +192,11 @@ impl LearnerName {
     /// The settings that the full machine uses.
     pub(super) fn uses(self) -> &'static [&'static str] {
         match self {
-            LearnerName::Svc => &["c", "tolerance", "cache", "class-weight", "multiclass"],
-            LearnerName::NuSvc => &["nu", "tolerance", "cache", "multiclass"],
-            LearnerName::Svr => &["c", "epsilon", "tolerance", "cache"],
-            LearnerName::NuSvr => &["c", "nu", "tolerance", "cache"],
-            LearnerName::OneClass => &["nu", "tolerance", "cache"],
+            LearnerName::Svc => &["c", "tolerance", "max-iterations", "no-shrinking", "cache", "class-weight", "multiclass"],
+            LearnerName::NuSvc => &["nu", "tolerance", "max-iterations", "no-shrinking", "cache", "multiclass"],
+            LearnerName::Svr => &["c", "epsilon", "tolerance", "max-iterations", "no-shrinking", "cache"],
+            LearnerName::NuSvr => &["c", "nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
+            LearnerName::OneClass => &["nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
             LearnerName::Ridge => &["lambda"],
             LearnerName::Fisher => &["lambda", "penalty", "bias", "c", "class-weight", "cache"],
             LearnerName::Logistic => &["c", "class-weight", "cache"],
@@ -261,7 +267,8 @@ pub(super) fn svc(kernel: Kernel, train: &Train) -> Svc {
         multiclass: train.multiclass(),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        shrinking: !settings.no_shrinking,
+        max_iterations: settings.max_iterations.unwrap_or(usual.max_iterations),
     }
 }
 
@@ -276,7 +283,8 @@ fn nu_svc(kernel: Kernel, train: &Train) -> NuSvc {
         },
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        shrinking: !settings.no_shrinking,
+        max_iterations: settings.max_iterations.unwrap_or(usual.max_iterations),
     }
 }
 
@@ -288,7 +296,8 @@ pub(super) fn svr(kernel: Kernel, train: &Train) -> Svr {
         epsilon: settings.epsilon.unwrap_or(usual.epsilon),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        shrinking: !settings.no_shrinking,
+        max_iterations: settings.max_iterations.unwrap_or(usual.max_iterations),
     }
 }
 
@@ -300,7 +309,8 @@ fn nu_svr(kernel: Kernel, train: &Train) -> NuSvr {
         nu: settings.nu.unwrap_or(usual.nu),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        shrinking: !settings.no_shrinking,
+        max_iterations: settings.max_iterations.unwrap_or(usual.max_iterations),
     }
 }
 
@@ -311,7 +321,8 @@ pub(super) fn one_class(kernel: Kernel, train: &Train) -> OneClass {
         nu: settings.nu.unwrap_or(usual.nu),
         tolerance: settings.tolerance.unwrap_or(usual.tolerance),
         cache_bytes: settings.cache_bytes(usual.cache_bytes),
-        ..usual
+        shrinking: !settings.no_shrinking,
+        max_iterations: settings.max_iterations.unwrap_or(usual.max_iterations),
     }
 }
 

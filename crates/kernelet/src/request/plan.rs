@@ -37,6 +37,8 @@ pub(super) enum Plan {
 /// Settings of every request.
 const ALWAYS: &[&str] =
     &["learner", "kernel", "gamma", "degree", "coef0", "exponent", "scale", "tune", "folds", "probability", "path", "seed"];
+/// Settings of the solver of the support vector family.
+const SOLVER: &[&str] = &["tolerance", "max-iterations", "no-shrinking", "cache"];
 /// Settings of the search for vectors with the machine.
 const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "blocks", "sample-first"];
 /// Settings of a metric that is learned.
@@ -51,7 +53,7 @@ impl Plan {
         match self {
             Plan::Full => [own(&[]).as_slice(), METRIC].concat(),
             Plan::Direct => {
-                let own = own(&["cache", "tolerance", "explained"]);
+                let own = own(&[SOLVER, &["explained"]].concat());
                 let special: &[&str] = match learner {
                     LearnerName::Svc => &["loss", "parts"],
                     LearnerName::Fisher => &["coefficients"],
@@ -65,14 +67,14 @@ impl Plan {
                 let first: &[&str] = if method == Method::GreedyBasis { &["first"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
                 // The large-margin machine on a basis is solved exactly.
-                let own = if learner == LearnerName::Svc { own(&["tolerance", "cache"]) } else { own(&[]) };
+                let own = if learner == LearnerName::Svc { own(SOLVER) } else { own(&[]) };
                 [own.as_slice(), &["vectors", "method"], METRIC, error, first, shrink].concat()
             }
             Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
             Plan::Baseline(Baseline::RvmMargin) => {
-                [own(&["multiclass", "tolerance", "cache", "class-weight"]).as_slice(), &["vectors", "method"]].concat()
+                [own(&[SOLVER, &["multiclass", "class-weight"]].concat()).as_slice(), &["vectors", "method"]].concat()
             }
-            Plan::Baseline(_) => [own(&["multiclass", "tolerance", "cache"]).as_slice(), &["vectors", "method"]].concat(),
+            Plan::Baseline(_) => [own(&[SOLVER, &["multiclass"]].concat()).as_slice(), &["vectors", "method"]].concat(),
         }
     }
 }

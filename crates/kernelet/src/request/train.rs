@@ -175,6 +175,9 @@ impl Train {
         if self.settings.cache == Some(Cache::Megabytes(0)) {
             return Err(Error::parameter("cache", 0, "at least 1"));
         }
+        if self.settings.max_iterations == Some(0) {
+            return Err(Error::parameter("max-iterations", 0, "at least 1"));
+        }
         if self.settings.components.is_some() && self.settings.explained.is_some() {
             return Err(Error::request("`components` and `explained` contradict each other; give one of them"));
         }

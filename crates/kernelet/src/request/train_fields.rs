@@ -72,6 +72,13 @@ pub(super) const FIELDS: &[Field] = &[
         "Stop when the optimality conditions (support vector machines), the evidence (rvm) or eigenvectors (pca) hold up to this [default: 0.001; pca 1e-8].",
     )
     .in_group(ESTIMATOR),
+    Field::count(
+        "max-iterations",
+        "N",
+        "Stop a problem of the support vector family after so many steps, before it has reached its tolerance [default: no limit to speak of, 100 million].",
+    )
+    .in_group(ESTIMATOR),
+    Field::switch("no-shrinking", "Keep variables in the problem that look settled at a bound: slower, the same machine up to the tolerance.").in_group(ESTIMATOR),
     Field::other(
         "cache",
         "MB|FILE",

@@ -87,12 +87,14 @@ pub(super) fn notes_of(fit: &Fit) -> Vec<String> {
         notes.push(format!("{} vectors were requested, but the rows span no more; the machine has {found}", basis.asked));
     }
     match fit.report.status {
-        Status::Converged => {}
+        Status::Converged | Status::Completed => {}
         Status::Capped if metadata.basis.is_some() => {}
         Status::Capped => notes.push(format!("the rows span no more than {} components; all are kept", fit.machine.n_outputs())),
         // The vectors kept are reported at the end.
         Status::Cancelled => {}
-        _ => notes.push("the limit of iterations came first; more of them may give a better machine".into()),
+        Status::IterationLimit => notes.push(
+            "training ended at the limit of iterations, before its tolerance was reached; more of them may give a better machine".into(),
+        ),
     }
     notes
 }

@@ -13,7 +13,7 @@ use kernelet::{
 use serde_json::{Map, Value, json};
 
 /// Settings that cost memory or time, or report more, and never change the machine.
-const WITHOUT_EFFECT: [&str; 6] = ["cache", "memory", "blocks", "checkpoint", "path", "seed"];
+const WITHOUT_EFFECT: [&str; 7] = ["no-shrinking", "cache", "memory", "blocks", "checkpoint", "path", "seed"];
 
 /// Sixty rows of three classes in the plane, which overlap; the same numbers on every machine.
 fn points() -> Matrix {
@@ -85,14 +85,14 @@ fn tried(field: &Field) -> Vec<Value> {
         "components" => vec![json!(2)],
         "folds" => vec![json!(3)],
         "vectors" => vec![json!(5)],
-        "iterations" | "stages" | "candidates" | "every" => vec![json!(3)],
+        "iterations" | "max-iterations" | "stages" | "candidates" | "every" => vec![json!(3)],
         // The first of so many starts is hardly the best for every estimator.
         "starts" => vec![json!(16)],
         "cache" | "memory" => vec![json!(50)],
         "blocks" => vec![json!("always")],
         "sample-first" => vec![json!(20)],
         "seed" => vec![json!(7)],
-        "tune" | "whiten" | "ard" => vec![json!(true)],
+        "tune" | "no-shrinking" | "whiten" | "ard" => vec![json!(true)],
         "projection" => vec![json!(1)],
         "metric-penalty" => vec![json!(1e-3)],
         other => panic!("no value to try for {other}; add one"),

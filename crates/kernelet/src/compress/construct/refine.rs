@@ -179,7 +179,7 @@ fn together(small: &Machine, how: &Refinement, task: &Task, watch: &Watch) -> Re
     watch.evaluated((minimum.evaluations * small.n_vectors() * (task.machine.n_vectors() + small.n_vectors())) as u64);
     let status = match minimum.ended {
         Ended::Stopped => Status::Cancelled,
-        Ended::Iterations => Status::IterationLimit,
+        Ended::Iterations => Status::Completed,
         _ => Status::Converged,
     };
     let unmoved = Refined { machine: Machine { calibration: None, ..small.clone() }, steps: 0, status };

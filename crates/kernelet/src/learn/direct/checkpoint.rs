@@ -185,7 +185,8 @@ mod tests {
     fn a_search_stopped_anywhere_and_taken_up_again_ends_with_the_same_bits() {
         let margin = |gamma, loss| Margin { kernel: Kernel::gaussian(gamma), c: 10.0, loss, hinge_iterations: 8, ..Margin::default() };
         let direct = |task| DirectLearner { task, search: Search::default() };
-        let cases: Vec<(Box<dyn Fn(Search) -> Box<dyn Learner>>, Dataset)> = vec![
+        type Make = Box<dyn Fn(Search) -> Box<dyn Learner>>;
+        let cases: Vec<(Make, Dataset)> = vec![
             (Box::new(move |search| Box::new(Margin { search, ..margin(1.0, DirectLoss::SquaredHinge) })), banana(200, 1)),
             (Box::new(move |search| Box::new(Margin { search, ..margin(1.0, DirectLoss::Hinge) })), banana(100, 1)),
             (Box::new(move |search| Box::new(Margin { search, ..margin(0.01, DirectLoss::SquaredHinge) })), wide(150)),

@@ -81,7 +81,7 @@ mod tests {
             Learner,
             direct::{DirectLoss, Margin, Search},
         },
-        watch::{Status, Watch},
+        watch::Watch,
     };
 
     #[test]

@@ -49,6 +49,7 @@ fn join(rows: &Rows, learner: &Margin, fits: &[Fit]) -> Result<Fit> {
         iterations: fits.iter().map(|fit| fit.report.iterations).sum(),
         status: fits.iter().fold(Status::Converged, |worst, fit| worst.worse(fit.report.status)),
         evaluations: fits.iter().map(|fit| fit.report.evaluations).sum(),
+        support: None,
     };
     let offsets = fits.iter().map(|fit| fit.machine.offsets[0]).collect();
     let machine: Machine = rows.machine_of(expansion, offsets, report.objective);

@@ -290,6 +290,7 @@ impl Search {
             iterations: place.iterations as u64,
             status: status(place.ended),
             evaluations: watch.evaluations() - before,
+            support: None,
         };
         Ok(Level { fit: Fit { machine, report }, at: place.at, solved })
     }
@@ -390,7 +391,7 @@ pub(crate) fn spread(z: &Matrix) -> f64 {
 pub(crate) fn status(ended: Ended) -> Status {
     match ended {
         Ended::Stopped => Status::Cancelled,
-        Ended::Iterations => Status::IterationLimit,
+        Ended::Iterations => Status::Completed,
         _ => Status::Converged,
     }
 }

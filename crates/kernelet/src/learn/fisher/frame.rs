@@ -42,7 +42,14 @@ impl FrameLearner for Fisher {
             decision: rows.decision(),
             calibration,
             metadata: self.metadata(data, &rows, &found),
-            report: Report { objective: found.objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: 0 },
+            report: Report {
+                objective: found.objective,
+                dual_objective: None,
+                iterations: 1,
+                status: Status::Converged,
+                evaluations: 0,
+                support: None,
+            },
             weights: found.coefficients,
             multipliers: None,
         })

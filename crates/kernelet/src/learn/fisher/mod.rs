@@ -137,7 +137,14 @@ impl Learner for Fisher {
         let metadata = self.metadata(data, &rows, &found);
         let machine = self.machine(data, &rows, found.coefficients, metadata, watch)?;
         let evaluations = watch.evaluations() - before;
-        let report = Report { objective: found.objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations };
+        let report = Report {
+            objective: found.objective,
+            dual_objective: None,
+            iterations: 1,
+            status: Status::Converged,
+            evaluations,
+            support: None,
+        };
         Ok(Fit { machine, report })
     }
 }

@@ -190,5 +190,6 @@ pub(crate) fn fit(basis: &Basis, found: InFrame, data: &Dataset) -> Result<Fit> 
         calibration: found.calibration,
         metadata: Metadata { objective: Some(found.report.objective), ..found.metadata },
     };
-    Ok(Fit { machine, report: found.report })
+    // The rows that support it in coordinates are not its vectors.
+    Ok(Fit { machine, report: Report { support: None, ..found.report } })
 }

@@ -120,6 +120,7 @@ impl Pca {
                 iterations: 1,
                 status: if short { Status::Capped } else { Status::Converged },
                 evaluations: 0,
+                support: None,
             },
             multipliers: None,
         }

@@ -48,7 +48,7 @@ impl FrameLearner for Ridge {
             decision: Decision::Values,
             calibration: None,
             metadata: Metadata { learner: Some(self.name().into()), lambda: Some(self.lambda), ..Metadata::default() },
-            report: Report { objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: 0 },
+            report: Report { objective, dual_objective: None, iterations: 1, status: Status::Converged, evaluations: 0, support: None },
             multipliers: None,
         })
     }

@@ -58,6 +58,7 @@ fn report(machines: &[OutputMachine]) -> Report {
         iterations: machines.iter().map(|machine| machine.solution.iterations as u64).sum(),
         status: machines.iter().fold(Status::Converged, |worst, machine| worst.worse(machine.solution.status)),
         evaluations: 0,
+        support: None,
     }
 }
 

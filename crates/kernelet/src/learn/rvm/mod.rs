@@ -171,6 +171,7 @@ impl Learner for Rvm {
             iterations: solved.iter().map(|s| s.actions).sum(),
             status: watch.ended(solved.iter().fold(Status::Converged, |worst, s| worst.worse(s.status))),
             evaluations: watch.evaluations() - before,
+            support: None,
         };
         let machine = self.assemble(&counted, &solved, decision, data.len(), report.objective);
         machine.check().map_err(|_| Error::data("the machine has numbers that are not finite; scale the data and targets"))?;
