@@ -261,7 +261,6 @@ impl BlockLearner {
         let report = Report {
             objective: self.estimator.factor() * optimum.value,
             dual_objective: None,
-            support: None,
             iterations: iterations as u64,
             status: status(ended),
             evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(frame.len() as u64),
