@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -97,9 +98,9 @@ class StreamedClasses(Labels):
         labels = [label(c) for c in self.classes_.tolist()]
         start = getattr(self, "machine_", None)
         # The width of the kernel is that of the first rows.
-        width = {} if start is None or self.gamma_ is None else {"gamma": self.gamma_}
+        width: dict[str, Any] = {} if start is None or self.gamma_ is None else {"gamma": self.gamma_}
         asked = self._request(iterations=int(steps), **width, **self._class_weights(labels, codes))
-        work = lambda *arguments: _core.train(*arguments, start=start)  # noqa: E731
+        work = functools.partial(_core.train, start=start)
         weights = None if np.all(sample.weights == 1) else sample.weights
         arguments = (asked, rows_of(sample.X), labels, codes, None, weights, self._threads())
         machine, _, figures, _ = watched(work, *arguments, verbose=self._verbose(), names=self._spelling())

@@ -90,7 +90,7 @@ fn compression_keeps_the_work_so_far_and_says_so() {
 #[test]
 fn what_was_printed_is_reported_and_a_file_of_predictions_is_whole_or_absent() {
     let folder = Folder::new();
-    let (data, model, rows) = (folder.file("a.svm", hard(3000)), folder.path("m"), folder.file("many.svm", hard(200_000)));
+    let (data, model, rows) = (folder.file("a.svm", hard(3000)), folder.path("m"), folder.file("many.svm", hard(800_000)));
     run(&["train", &data, "-o", &model, "--c", "10", "--gamma", "2"]).succeeded();
     let out = folder.path("out");
     let mut child = command(&["predict", &model, &rows, "-o", &out]).spawn().unwrap();

@@ -17,7 +17,7 @@ use crate::{
 /// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves.
 pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
     if large.check_probabilities().is_err() {
-        return deviations(small, large, rows);
+        return variance_again(small, large, rows);
     }
     let wanted = large.probabilities(&large.outputs_for(&rows.points)?)?;
     let outputs = small.outputs_for(&rows.points)?;
@@ -29,7 +29,7 @@ pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> 
 }
 
 /// The deviations of the large machine, and where the small one is off it, are the variance of the small one.
-fn deviations(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
+fn variance_again(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
     if !large.has_deviations() || small.decision != Decision::Values {
         return Ok(None);
     }

