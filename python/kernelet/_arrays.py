@@ -23,7 +23,8 @@ def sound(X: Any) -> Any:
 def rows_of(X: Any) -> _core.Rows:
     """An array as it is, or the parts of a CSR matrix."""
     if not sp.issparse(X):
-        return X if X.flags.aligned else X.copy()
+        # The memory of an empty array may begin anywhere.
+        return X if X.flags.aligned and X.size else X.copy()
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()

@@ -48,6 +48,10 @@ class Cascade(ClassifierMixin, BaseEstimator):
     0.95
     """
 
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Cascades are not fitted: ``compress`` makes them from a model. Pipelines ask for this method."""
+        raise NotImplementedError("a cascade is made by kernelet.compress(model, X, cascade=True, max_disagreement=.., X_calibrate=..)")
+
     def _keep(self, cascade: _core.Cascade, classes: Any) -> Cascade:
         about = json.loads(cascade.description())
         self._cascade, self.classes_, self.n_features_in_ = cascade, classes, about["dim"]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _core
@@ -14,6 +15,18 @@ from ._arrays import ACCEPTED, rows_of, sound
 from ._labels import Labels, label
 from ._numbers import Numbers
 from ._request import watched
+
+
+def _with_budget(estimator: Any) -> bool:
+    if estimator.n_vectors is None:
+        raise AttributeError("partial_fit needs a number of vectors: n_vectors is None")
+    return True
+
+
+def _searches(estimator: Any) -> bool:
+    if estimator.method not in ("auto", "margin", "logistic"):
+        raise AttributeError(f"partial_fit moves the vectors, which a basis by {estimator.method!r} keeps; leave method at 'auto'")
+    return _with_budget(estimator)
 
 
 class Reservoir:
@@ -51,6 +64,7 @@ class Reservoir:
 class StreamedClasses(Labels):
     """Classifiers that learn from rows as they come."""
 
+    @available_if(_searches)
     def partial_fit(self, X, y, classes=None, sample_weight=None, *, reservoir_rows=20_000, recency=None, steps=20):
         """Takes in rows and improves the machine by a few steps of the ordinary search on a sample of all rows so far.
 
@@ -77,8 +91,6 @@ class StreamedClasses(Labels):
             The estimator; it predicts once it has seen rows of two classes.
         """
         first = not hasattr(self, "_reservoir")
-        if self._count() is None:
-            raise ValueError("partial_fit needs a number of vectors: n_vectors is None")
         X, y = validate_data(self, X, y, reset=first, **ACCEPTED)
         X, y, weights = sound(X), column_or_1d(y), self._weights(sample_weight, X)
         if first:
@@ -112,6 +124,7 @@ class StreamedNumbers(Numbers):
 
     alpha: Any
 
+    @available_if(_with_budget)
     def partial_fit(self, X, y, sample_weight=None):
         """Takes in rows. The first call finds the vectors, as ``fit`` does; after every call the machine is exactly that of all rows so far on these vectors.
 
@@ -130,8 +143,6 @@ class StreamedNumbers(Numbers):
             The estimator.
         """
         first = not hasattr(self, "_sums")
-        if self._count() is None:
-            raise ValueError("partial_fit needs a number of vectors: n_vectors is None")
         if first:
             self._fit_numbers(X, y, sample_weight)
         X, y = validate_data(self, X, y, reset=False, y_numeric=True, multi_output=True, **ACCEPTED)

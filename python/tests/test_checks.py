@@ -70,7 +70,8 @@ def test_scikit_learn_checks(estimator, check):
 
 def test_all_estimators_are_checked():
     checked = {type(estimator).__name__ for estimator in estimators()}
-    ours = {name for name in kernelet.__all__ if hasattr(getattr(kernelet, name), "get_params")}
+    # A cascade is made by compress, not fitted.
+    ours = {name for name in kernelet.__all__ if hasattr(getattr(kernelet, name), "fit")} - {"Cascade"}
     assert checked == ours | {*svm.__all__, *kernel_ridge.__all__, *decomposition.__all__}
 
 

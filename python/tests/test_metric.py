@@ -1,5 +1,7 @@
 """Metrics that are learned with the vectors."""
 
+import json
+
 import numpy as np
 import pytest
 from kernelet import SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, plot_scales
@@ -61,8 +63,16 @@ def test_without_a_learned_metric_there_are_no_scales():
     X, y = rows(60)
     with pytest.raises(AttributeError, match="learned with ard=True"):
         SparseSVC(4).fit(X, y).feature_scales_  # noqa: B018
-    with pytest.raises(ValueError, match="ard, projection and gamma learned contradict each other"):
-        SparseSVC(4, ard=True, projection=2).fit(X, y)
+    with pytest.raises(ValueError, match="gamma learned contradicts ard and projection"):
+        SparseSVC(4, ard=True, gamma="learned").fit(X, y)
+
+
+def test_scales_and_a_map_may_be_asked_for_together():
+    X, y = rows(120)
+    model = SparseSVC(4, ard=True, projection=2, random_state=0).fit(X, y)
+    metric = json.loads(model.machine_.description())["facts"]["metric"]
+    assert {tried.get("dimensions") for tried in metric["tried"]} == {None, 2}
+    assert metric["learned"] in ("scales", "map", "scales or map")
 
 
 def test_scales_are_drawn_with_names():
