@@ -20,11 +20,15 @@ def sound(X: Any) -> Any:
     return X
 
 
+def aligned(array: Any) -> Any:
+    """An array whose numbers lie where the processor expects them: those of other processes and of buffers may not, and those of an empty array may begin anywhere."""
+    return array if array.flags.aligned and array.size else array.copy()
+
+
 def rows_of(X: Any) -> _core.Rows:
     """An array as it is, or the parts of a CSR matrix."""
     if not sp.issparse(X):
-        # The memory of an empty array may begin anywhere.
-        return X if X.flags.aligned and X.size else X.copy()
+        return aligned(X)
     X = X.tocsr()
     if not X.has_canonical_format:
         X = X.copy()

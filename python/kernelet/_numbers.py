@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
+from ._arrays import aligned
 from ._base import KernelMachine
 from ._types import Self
 
@@ -22,7 +23,7 @@ class Numbers(KernelMachine):
         X, y = self._begin(X, y, y_numeric=True, multi_output=several)
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
-        values = np.ascontiguousarray(y.reshape(len(y), -1))
+        values = aligned(np.ascontiguousarray(y.reshape(len(y), -1)))
         asked = self._request(**({"probability": "normal"} if getattr(self, "deviation", False) else {}))
         self._keep(*self._learn(asked, X, values=values, weights=self._weights(sample_weight, X)))
         self._learned_support(X.shape)
@@ -68,7 +69,7 @@ class Numbers(KernelMachine):
             The same estimator, which predicts intervals now.
         """
         machine, y = self._fitted(), np.asarray(y, dtype=np.float64)
-        values = np.ascontiguousarray(y.reshape(len(y), -1))
+        values = aligned(np.ascontiguousarray(y.reshape(len(y), -1)))
         self._set_machine(machine.calibrated(self._checked(X), values=values))
         return self
 

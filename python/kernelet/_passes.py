@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from . import _core
-from ._arrays import rows_of
+from ._arrays import aligned, rows_of
 from ._labels import Labels, label
 from ._request import watched
 
@@ -36,7 +36,7 @@ def sums_of(block: Block, first: int, ask: bytes, classes=None) -> bytes:
     """The sums of one block, of which `first` rows come before."""
     X, y, weights = block
     targets = np.asarray(y, dtype=np.float64) if classes is None else np.searchsorted(classes, y).astype(np.float64)
-    targets = np.ascontiguousarray(targets.reshape(len(y), -1))
+    targets = aligned(np.ascontiguousarray(targets.reshape(len(y), -1)))
     return _core.block_sums(ask, rows_of(X), targets, None if weights is None else weights.tolist(), first)
 
 

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from . import _core
-from ._arrays import ACCEPTED, rows_of, sound
+from ._arrays import ACCEPTED, aligned, rows_of, sound
 from ._labels import Labels, label
 from ._numbers import Numbers
 from ._request import watched
@@ -147,7 +147,7 @@ class StreamedNumbers(Numbers):
             self._fit_numbers(X, y, sample_weight)
         X, y = validate_data(self, X, y, reset=False, y_numeric=True, multi_output=True, **ACCEPTED)
         weights = self._weights(sample_weight, X)
-        values = np.ascontiguousarray(np.asarray(y, dtype=np.float64).reshape(len(y), -1))
+        values = aligned(np.ascontiguousarray(np.asarray(y, dtype=np.float64).reshape(len(y), -1)))
         if values.shape[1] != self.machine_.coefficients().shape[1]:
             raise ValueError(f"y has {values.shape[1]} targets, but the first call had {self.machine_.coefficients().shape[1]}")
         sums = None if first else self._sums

@@ -120,3 +120,13 @@ def test_ridge_as_rows_come_is_ridge_of_all_rows_on_the_vectors_of_the_first():
     assert np.abs(parts.predict(X) - want).max() < 1e-6
     with pytest.raises(ValueError, match="targets"):
         parts.partial_fit(X, np.c_[y, y])
+
+
+def test_numbers_may_lie_anywhere_in_memory():
+    X, y = moons(100)
+    off = np.frombuffer(b"x" + y.astype(np.float64).tobytes(), dtype=np.float64, offset=1)
+    assert not off.flags.aligned
+    want, got = (SparseKernelRidge(4, random_state=0).fit(X, target) for target in (y.astype(float), off))
+    np.testing.assert_array_equal(got.predict(X), want.predict(X))
+    got = SparseKernelRidge(4, random_state=0).fit_blocks([(X, off)])
+    assert np.isfinite(got.predict(X)).all()
