@@ -29,6 +29,7 @@ pub use generate::{Generator, banana, clouds, gaussian, noisy, ringnorm, ripley,
 pub use image::smooth;
 pub(crate) use linear_map::map_dense;
 pub use overlap::Overlap;
+pub(crate) use overlap::repeated;
 pub use points::Points;
 pub use reservoir::Reservoir;
 pub use row_blocks::{HeldBlocks, Outline, RowBlock, RowBlocks};

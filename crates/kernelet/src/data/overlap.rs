@@ -1,6 +1,6 @@
 //! Rows that two data sets share: are rows that should be new among those that were trained on?
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
@@ -32,15 +32,32 @@ impl Overlap {
     }
 }
 
-/// A number for a row that equal rows share, whether they are stored dense or sparse.
+/// For each row whether an earlier one has the same numbers. Cost: all numbers.
+pub(crate) fn repeated(points: &Points) -> Vec<bool> {
+    let mut known = HashSet::new();
+    (0..points.len()).map(|i| !known.insert(hashed(points, i).finish())).collect()
+}
+
+/// A number for a row that equal rows share.
 fn key(data: &Dataset, row: usize) -> u64 {
+    let mut hasher = hashed(&data.points, row);
+    match &data.target {
+        Target::None => {}
+        Target::Classes(classes) => classes.labels[classes.codes[row] as usize].text().hash(&mut hasher),
+        Target::Values(values) => values.row(row).iter().for_each(|value| value.to_bits().hash(&mut hasher)),
+    }
+    hasher.finish()
+}
+
+/// The features of a row, the same whether they are stored dense or sparse.
+fn hashed(points: &Points, row: usize) -> DefaultHasher {
     let mut hasher = DefaultHasher::new();
     let mut add = |column: usize, value: f64| {
         if value != 0.0 {
             (column, value.to_bits()).hash(&mut hasher);
         }
     };
-    match &data.points {
+    match points {
         Points::F64(points) => points.row(row).iter().enumerate().for_each(|(j, &value)| add(j, value)),
         Points::F32(points) => points.row(row).iter().enumerate().for_each(|(j, &value)| add(j, value.into())),
         Points::Sparse(points) => {
@@ -48,12 +65,7 @@ fn key(data: &Dataset, row: usize) -> u64 {
             columns.iter().zip(values).for_each(|(&j, &value)| add(j as usize, value));
         }
     }
-    match &data.target {
-        Target::None => {}
-        Target::Classes(classes) => classes.labels[classes.codes[row] as usize].text().hash(&mut hasher),
-        Target::Values(values) => values.row(row).iter().for_each(|value| value.to_bits().hash(&mut hasher)),
-    }
-    hasher.finish()
+    hasher
 }
 
 #[cfg(test)]
