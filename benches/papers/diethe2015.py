@@ -190,8 +190,8 @@ def known(values):
 
 
 def table(files):
-    """Averages over the sets. The width is that of least cross-validation error with all rows of the original algorithm, the median of
-    the splits; the number of vectors that of least error for every method and split, or the first after which it does not fall."""
+    """Averages over the sets. The width is that of least cross-validation error of the original algorithm, the median of the splits; the
+    number of vectors that of least error for every method and split, or the first after which it does not fall."""
     kept = {}
     for file in files:
         with np.load(file) as cells:
@@ -216,8 +216,7 @@ def table(files):
         chosen = {}
         for name in names:
             all_widths = np.stack([folds(name, width, "optimal schur", which) for width in range(len(WIDTHS))])
-            last = [[row[row < 9][-1] for row in one] for one in all_widths]
-            chosen[name] = int(np.median(np.argmin(last, 0)))
+            chosen[name] = int(np.median(all_widths.min(2).argmin(0)))
         for title, pick in (("least", least), ("first", first)):
             cells = []
             for method in PRINTED:
