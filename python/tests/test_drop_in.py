@@ -184,3 +184,11 @@ def test_clones_and_pickles_of_classes_in_modules():
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.support_, model.support_)
     assert clone(again).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("kind", [kernelet.svm.SVC, kernelet.svm.NuSVC])
+def test_ties_of_pairs_are_rejected_when_they_are_set_after_fit(kind):
+    model = kind(break_ties=True).fit(X, Y)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.set_params(decision_function_shape="ovo").predict(X)
+    assert model.set_params(break_ties=False).predict(X).shape == (len(X),)
