@@ -20,7 +20,7 @@ from ._convert import Converted, convert
 from ._goals import GoalWarning
 from ._labels import Labels
 from ._path import Path
-from ._request import request, watched
+from ._request import options_of, request, watched
 from ._tables import encoded
 from ._tables import known as known_of
 from ._warnings import warn
@@ -133,9 +133,11 @@ def compress(
     asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows}
     asked |= {"cascade": cascade, "max-disagreement": max_disagreement, "by-class": by_class, "abstain": abstain}
     # Methods by name have every size for little; auto would try several strategies at each.
-    asked |= {"path": method != "auto"} | (options or {})
+    asked |= {"path": method != "auto"} | options_of(options)
     if X_calibrate is not None and not cascade:
         raise ValueError("X_calibrate is for cascade=True; rows that certify max_loss and min_agreement are given as X")
+    if n_vectors is not None and (isinstance(n_vectors, bool) or not isinstance(n_vectors, (int, np.integer))):
+        raise TypeError(f"n_vectors must be an integer or None, not {n_vectors!r}")
     if X is not None and y is not None:
         check_consistent_length(X, y)
     work = _Work(asked, effective_n_jobs(n_jobs), verbose, X_calibrate)

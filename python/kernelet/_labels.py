@@ -13,6 +13,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
 from ._files import saved_classes
+from ._request import options_of
 from ._types import Self
 
 
@@ -258,7 +259,7 @@ class Decisions(Labels):
             return
         _check_ties(self)
         usual = "one-vs-one" if self._count() is None or self._learner == "nu-svc" else "shared"
-        options = getattr(self, "options", None) or {}
+        options = options_of(getattr(self, "options", None))
         how = options.get("multiclass") or getattr(self, "multiclass", None) or usual
         if how != "one-vs-one":
             raise ValueError(

@@ -160,9 +160,9 @@ def test_warnings_point_at_the_line_that_called():
             work()
         return caught and {pathlib.Path(each.filename).name for each in caught} == {pathlib.Path(__file__).name}
 
-    svr = make_pipeline(StandardScaler(), SVR(C=100, gamma=5)).fit(X, NUMBERS)
-    assert here(lambda: kernelet.compress(svr, X, NUMBERS, max_loss=0.0, n_vectors=1, **QUICK))
-    assert here(lambda: kernelet.compress(svr[-1], X, NUMBERS, max_loss=0.0, n_vectors=1, **QUICK))
+    for svr in (SVR(C=100, gamma=5), make_pipeline(StandardScaler(), SVR(C=100, gamma=5)), GridSearchCV(SVR(gamma=5), {"C": [100]}, cv=2)):
+        svr.fit(X, NUMBERS)
+        assert here(lambda svr=svr: kernelet.compress(svr, X, NUMBERS, max_loss=0.0, n_vectors=1, **QUICK))
     assert here(lambda: kernelet.compress(MODELS["process"][0](), n_vectors=5))
     for model in (SparseSVC(None, max_iter=1), SparseSVR(None, max_iter=1), kernelet.svm.NuSVC(max_iter=1), kernelet.SparseOneClassSVM(None, max_iter=1)):
         assert here(lambda: model.fit(X, NAMES if isinstance(model, ClassifierMixin) else NUMBERS))

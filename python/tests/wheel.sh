@@ -15,7 +15,7 @@ case $wheel in *-abi3-*) ;; *) echo "the wheel is for one version of Python only
 
 python3 -m venv "$work/fresh"
 "$work/fresh/bin/pip" install --quiet "$wheel"
-# Nothing but the environment and the system's own tools; where cargo is one of these the check of the source says nothing.
+# Nothing but the environment and the system's own tools.
 clean() { env -i HOME="$work" PATH="$work/fresh/bin:/usr/bin:/bin" "$@"; }
 cd "$work"
 sed -n '/^```python$/,/^```$/{/^```/!p}' "$readme" >example.py
@@ -23,12 +23,11 @@ grep -q "kernelet.compress" example.py
 clean python example.py
 clean kernelet inspect digits.model --quiet | grep -q "vectors"
 
-if ! clean sh -c "command -v cargo" >/dev/null; then
-    if clean pip install --quiet --no-deps "$sdist" >said 2>&1; then
-        echo "the source distribution was installed without Rust"; exit 1
-    fi
-    grep -q "needs Rust" said || { cat said; exit 1; }
+# Nothing but Python on the path, so that no cargo of the system's is found.
+if env -i HOME="$work" PATH="$work/fresh/bin" pip install --quiet --no-deps --force-reinstall "$sdist" >said 2>&1; then
+    echo "the source distribution was installed without Rust"; exit 1
 fi
+grep -q "needs Rust" said || { cat said; exit 1; }
 if [ -n "${SDIST:-}" ]; then
     python3 -m venv "$work/source"
     "$work/source/bin/pip" install --quiet "$sdist"
