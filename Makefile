@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -196,6 +196,12 @@ bench-trust: ## how often promises hold, how sharp goals are, what cascades cost
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn scipy
 	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS))
+
+target/tools/bin/mdbook:
+	cargo install mdbook --version 0.5.4 --locked --quiet --no-default-features --features search --root target/tools
+
+site: target/tools/bin/mdbook ## the documentation site, in target/site/html, with every link checked
+	python3 docs/site.py target/tools/bin/mdbook target/site
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -93,3 +93,8 @@ pub mod watch;
 
 pub use error::{Error, Result, spelled};
 pub use named::Named;
+
+// The examples of the tutorial are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorials/rust.md")]
+struct Tutorial;
