@@ -64,7 +64,7 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 	fi
 
 test-wheel: wheel ## audits the wheel and installs it in a fresh environment without Rust; SDIST=1 also builds the source distribution
-	cd python && ../target/python-venv/bin/maturin sdist --quiet --out ../target/wheels
+	cd python && ../target/python-venv/bin/maturin sdist --out ../target/wheels
 	SDIST=$(SDIST) sh python/tests/wheel.sh $(CURDIR)/target/wheels/kernelet-*.whl $(CURDIR)/target/wheels/kernelet-*.tar.gz
 
 # The oldest scikit-learn that the package promises to work with, in an environment of its own; the wheel is the one of test-python.
