@@ -100,7 +100,7 @@ impl Evaluate {
 }
 
 /// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
-fn timed(predict: impl Fn() -> kernelet::Result<Prediction>) -> Result<(Prediction, f64)> {
+fn timed<T>(predict: impl Fn() -> kernelet::Result<T>) -> Result<(T, f64)> {
     const ENOUGH_SECONDS: f64 = 0.2;
     const MOST_RUNS: usize = 10;
     let begun = Instant::now();

@@ -54,15 +54,7 @@ impl CascadeGoal {
 pub fn cascade(full: &Machine, small: Vec<Machine>, design: &Points, calibration: &Points, goal: &CascadeGoal) -> Result<Cascade> {
     let stages = Stages::of(full, small, design)?;
     let fitted = stages.fit(&stages.on(design)?, &stages.on(calibration)?, goal)?;
-    let (thresholds, exits) = (fitted.thresholds, fitted.exits);
-    let chosen = fitted.stages.iter().map(|&place| stages.stages[place].clone()).zip(thresholds.into_iter().zip(exits));
-    let cascade = Cascade {
-        stages: chosen.map(|(stage, (threshold, exits))| Stage { threshold, exits, ..stage }).collect(),
-        full: (!goal.abstain).then(|| full.clone()),
-        promise: fitted.promise,
-    };
-    cascade.check()?;
-    Ok(cascade)
+    stages.cascade(&fitted, goal.abstain)
 }
 
 /// A machine, and the small ones that may come before it, with error heads.
@@ -143,6 +135,17 @@ impl<'a> Stages<'a> {
             .ok_or_else(|| Error::data("no small machine can come before the full one: it is too small itself"))?;
         let tables: Vec<&Table> = shape.stages.iter().map(|&place| &calibration.tables[place]).collect();
         calibrated(&shape, &tables, &calibration.reference, goal)
+    }
+
+    /// The cascade with these stages and thresholds.
+    pub fn cascade(&self, fitted: &Fitted, abstain: bool) -> Result<Cascade> {
+        let stage = |(&place, (&threshold, &exits)): (&usize, (&f64, &f64))| {
+            self.stages.get(place).map(|stage| Stage { threshold, exits, ..stage.clone() })
+        };
+        let stages = fitted.stages.iter().zip(fitted.thresholds.iter().zip(&fitted.exits)).filter_map(stage).collect();
+        let cascade = Cascade { stages, full: (!abstain).then(|| self.full.clone()), promise: fitted.promise.clone() };
+        cascade.check()?;
+        Ok(cascade)
     }
 
     /// What thresholds do on rows.
