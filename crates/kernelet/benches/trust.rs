@@ -66,7 +66,7 @@ impl Material {
             let request = Compress::from_json(&format!(r#"{{"vectors": {size}, "effort": "quick"}}"#))?;
             small.push(request.run(&full, Some(&train), None, &Watch::none())?.machine);
         }
-        Ok(Material { full, small, design: rows(600, 2), pool: rows(POOL, 3) })
+        Ok(Material { full, small, design: rows(300, 2), pool: rows(POOL, 3) })
     }
 }
 
@@ -112,7 +112,7 @@ fn generated(draws: u64, asked: &[&str]) -> std::result::Result<(), Box<dyn std:
     for (set, gamma) in SETS.into_iter().filter(|(set, _)| asked.is_empty() || asked.contains(set)) {
         let Material { full, small, design, pool } = Material::of(set, gamma)?;
         let loss = losses(&full, &small, &pool, draws)?;
-        let some: Vec<Machine> = small.iter().step_by(3).cloned().collect();
+        let some: Vec<Machine> = small.iter().step_by(3).take(2).cloned().collect();
         let stages = Stages::of(&full, some, &design.points)?;
         let (design, pool) = (stages.on(&design.points)?, stages.on(&pool.points)?);
         let cascade = cascades(&stages, &design, &pool, [ROWS, POOL], &goal(MAX_DISAGREEMENT), draws);
