@@ -192,10 +192,11 @@ bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting,
 
 bench-trust: ## how often promises hold, how sharp goals are, what cascades cost; DATA=DIR has the sets, SETS=a,b PARTS=splits,sharp,cascades DRAWS=N
 	cargo build --release -p kernelet-cli
-	cargo run --release -p kernelet --example trust -- $(or $(DRAWS),400)
+	cargo build --release -p kernelet --example trust
+	target/release/examples/trust $(or $(DRAWS),400)
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn scipy
-	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS))
+	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS)) $(if $(DRAWS),--draws $(DRAWS))
 
 target/tools/bin/mdbook:
 	cargo install mdbook --version 0.5.4 --locked --quiet --no-default-features --features search --root target/tools

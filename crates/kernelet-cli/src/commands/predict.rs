@@ -6,7 +6,7 @@ use kernelet::{
     Error,
     data::Points,
     linalg::Matrix,
-    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::Cascade},
+    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::CascadePredictor},
     model::write_atomically,
 };
 use serde_json::json;
@@ -158,6 +158,10 @@ impl Predict {
             Precision::F64 => Predictor::new(machine),
             Precision::F32 => Predictor::single(machine),
         };
+        let cascade = match model {
+            Loaded::Cascade(cascade) => Some(cascade.ready()),
+            Loaded::Machine(_) => None,
+        };
         let watch = session.watch();
         let mut blocks = self.input.blocks_for(machine, &self.data)?;
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
@@ -165,9 +169,9 @@ impl Predict {
             let clock = Instant::now();
             let (following, outputs) = rayon::join(
                 || blocks.next(session),
-                || match model {
-                    Loaded::Machine(machine) => self.values_of(machine, &predictor, &data.points, done.rows),
-                    Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
+                || match &cascade {
+                    None => self.values_of(machine, &predictor, &data.points, done.rows),
+                    Some(cascade) => answers_of(cascade, &data.points),
                 },
             );
             done.seconds += clock.elapsed().as_secs_f64();
@@ -226,7 +230,7 @@ impl Predict {
 }
 
 /// The places of the labels that a cascade answers, in one column.
-fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
+fn answers_of(cascade: &CascadePredictor, points: &Points) -> Result<Matrix> {
     let codes = match cascade.predict(points)?.prediction {
         Prediction::Classes { codes, .. } => codes,
         Prediction::Values(_) => vec![],

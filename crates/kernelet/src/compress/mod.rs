@@ -24,7 +24,7 @@ pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
-pub use cascade::{CascadeGoal, cascade};
+pub use cascade::{CascadeGoal, Effect, Fitted, OnRows, Stages, cascade};
 pub use comparison::Comparison;
 pub use distil::Distil;
 pub(crate) use empirical_map::EmpiricalMap;

@@ -1,6 +1,7 @@
 //! What is a trained kernel machine, and how does it predict?
 mod calibration;
 pub mod cascade;
+mod cascade_predict;
 mod decision;
 mod evaluator;
 mod expansion;

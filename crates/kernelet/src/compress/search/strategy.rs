@@ -102,6 +102,11 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// True where the machine is trained on rows, not constructed from the weights of the large one.
+    pub fn is_trained(&self) -> bool {
+        matches!(self.steps, Steps::Distil { .. } | Steps::Margin { .. })
+    }
+
     /// A machine of at most so many vectors; `starts` are the machines of the strategies that this one starts from.
     pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
         match &self.steps {
