@@ -12,6 +12,9 @@ use crate::{
     data::{Dataset, Target},
 };
 
+/// The longest time limit, in seconds.
+const LONGEST: f64 = 1e9;
+
 /// Settings that every method has.
 const ALWAYS: &[&str] = &[
     "method",
@@ -30,6 +33,7 @@ const ALWAYS: &[&str] = &[
     "threshold",
     "path",
     "seed",
+    "time",
 ];
 /// Settings that every method but auto has.
 const NAMED: &[&str] = &["from-data", "refine", "refine-steps", "refine-joint"];
@@ -45,6 +49,9 @@ impl Compress {
             ));
         }
         self.check_used()?;
+        if let Some(time) = self.time.filter(|time| !(*time > 0.0 && *time <= LONGEST)) {
+            return Err(Error::parameter("time", time, format!("above 0 and at most {LONGEST:e}: seconds")));
+        }
         if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
             let name = self.method().name();
             return Err(Error::request(format!("`init-data` is not used by the `method` {name}, only by fixed-point, gradient")));
