@@ -128,7 +128,13 @@ impl<'a> Watch<'a> {
 
     /// A watch for a part of the work on another thread: it forwards cancellation and notes, reports nothing and has its own counts.
     pub fn silent(&self) -> Watch<'static> {
-        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0), notes: self.notes.clone(), deadline: self.deadline }
+        Watch {
+            reporter: None,
+            cancel: self.cancel.clone(),
+            evaluations: AtomicU64::new(0),
+            notes: self.notes.clone(),
+            deadline: self.deadline,
+        }
     }
 
     /// A watch that also stops the run when so much time is over. It forwards progress, cancellation and notes, and has its own counts.

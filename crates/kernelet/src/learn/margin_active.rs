@@ -136,6 +136,11 @@ mod tests {
         let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs };
         let found = solve(&problem, &MarginSettings::default(), &Watch::none());
         let want = margin::solve(&problem, &MarginSettings::default(), None, &Watch::none());
-        assert!((found.primal - want.primal).abs() < 1e-8 * want.primal && found.multipliers[1001] > 0.5, "{} {}", found.primal, want.primal);
+        assert!(
+            (found.primal - want.primal).abs() < 1e-8 * want.primal && found.multipliers[1001] > 0.5,
+            "{} {}",
+            found.primal,
+            want.primal
+        );
     }
 }

@@ -168,7 +168,9 @@ impl Compress {
         watch.evaluated(within.evaluations());
         if small.status == Status::Cancelled && !watch.cancelled() {
             small.status = Status::Completed;
-            small.notes.push(format!("stopped after the time that was given, {} s, with the best machine so far", self.time.unwrap_or_default()));
+            small
+                .notes
+                .push(format!("stopped after the time that was given, {} s, with the best machine so far", self.time.unwrap_or_default()));
         }
         Ok(small)
     }

@@ -126,21 +126,27 @@ const STEPS_OF_A_START: usize = 5;
 pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finish, effort: Effort) -> Vec<Strategy> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth() && !known.chosen;
-    let mut methods: Vec<Box<dyn Sparsifier>> = vec![Box::new(Pursuit { seed: known.seed, ..Pursuit::default() })];
+    let pursuit = || Box::new(Pursuit { seed: known.seed, ..Pursuit::default() });
+    let trained = |from: usize| trained_strategy(machine, known, effort, (0..from).collect());
+    // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
+    if known.labels || known.fits_training_rows {
+        if let Some(trained) = trained(1) {
+            let start = found_by(pursuit(), effort.steps() / STEPS_OF_A_START, finish, smooth);
+            return vec![Strategy { candidate: false, ..start }, trained];
+        }
+    }
+    let mut strategies = vec![found_by(pursuit(), effort.steps(), finish, smooth)];
     let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + machine.n_outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
-        methods.push(match kernel.profile().argument() {
+        let method: Box<dyn Sparsifier> = match kernel.profile().argument() {
             Argument::SquaredDistance => Box::new(FixedPoint { starts, ..FixedPoint::default() }),
             Argument::DotProduct => Box::new(Gradient { starts, ..Gradient::default() }),
-        });
+        };
+        strategies.push(found_by(method, effort.steps(), finish, true));
     }
-    let trained = trained_strategy(machine, known, effort, (0..methods.len()).collect());
-    // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
-    let candidate = trained.is_none() || !(known.labels || known.fits_training_rows);
-    let steps = if candidate { effort.steps() } else { effort.steps() / STEPS_OF_A_START };
-    let imitation = |method| Strategy { candidate, ..found_by(method, steps, finish, smooth) };
-    methods.into_iter().map(imitation).chain(trained).collect()
+    strategies.extend(trained(strategies.len()));
+    strategies
 }
 
 /// Training on the machine's outputs, or on labels, from the vectors of other strategies and from its own.
@@ -219,7 +225,7 @@ mod tests {
         assert_eq!(names(gaussian(), true, false, Effort::Quick), ["pursuit + refine + outputs", "distil"]);
         let found = ["pursuit + refine + outputs", "fixed-point + refine + outputs"];
         assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
-        assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
+        assert_eq!(names(gaussian(), true, true, Effort::Normal), [found[0], "margin"]);
         let many = Knowledge {
             n_rows: 1_000_000,
             labels: false,
@@ -238,8 +244,8 @@ mod tests {
         };
         let few = Knowledge { n_rows: 40, n_vectors: 5, ..many };
         assert_eq!(candidates(few), [true; 3]);
-        assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, false, true]);
-        assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, false, true]);
+        assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, true]);
+        assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, true]);
         assert_eq!(
             candidates(Knowledge { fits_training_rows: true, n_rows: usize::MAX, ..few }),
             [true; 2],

@@ -130,7 +130,8 @@ impl Run<'_> {
 
     /// The best of the warm starts, or the vectors of the largest coefficients, where the time is over before there is a candidate.
     fn fall_back(&mut self, size: usize) -> Result<()> {
-        let starts: Vec<(usize, Machine)> = self.starts.iter().filter(|(_, s, _)| *s == size).map(|(w, _, start)| (*w, start.clone())).collect();
+        let starts: Vec<(usize, Machine)> =
+            self.starts.iter().filter(|(_, s, _)| *s == size).map(|(w, _, start)| (*w, start.clone())).collect();
         for (strategy, machine) in starts {
             let metrics = self.validator.metrics(&machine)?;
             self.keep_best(size, Candidate { strategy: Some(strategy), machine, metrics });

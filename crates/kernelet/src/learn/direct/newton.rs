@@ -198,7 +198,8 @@ impl<'a, L: RowLoss> Run<'a, L> {
                 factor.solve(&mut out);
                 return out;
             }
-            let columns: Vec<Vec<f64>> = self.factors.par_iter().enumerate().map(|(k, factor)| solved_column(factor, rest.col(k))).collect();
+            let columns: Vec<Vec<f64>> =
+                self.factors.par_iter().enumerate().map(|(k, factor)| solved_column(factor, rest.col(k))).collect();
             Matrix::from_fn(rest.rows(), rest.cols(), |j, k| columns[k][j])
         };
         conjugate_gradients(solved, LEFT, gradient, |direction| Some(self.curved(direction)))

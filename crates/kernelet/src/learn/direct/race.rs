@@ -36,7 +36,8 @@ impl Search {
             if watch.cancelled() && !runners.is_empty() {
                 break;
             }
-            let at = Variables { z: init.first(kernel, points, self.n_vectors, seed, watch)?, metric: Metric::default().first(points.dim())? };
+            let at =
+                Variables { z: init.first(kernel, points, self.n_vectors, seed, watch)?, metric: Metric::default().first(points.dim())? };
             runners.push(Runner { place: Place { at, value: f64::INFINITY, iterations: 0, ended: Ended::Value }, state: None });
         }
         let steps: usize = direct.phases().iter().map(|phase| phase.iterations).sum();

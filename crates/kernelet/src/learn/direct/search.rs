@@ -292,7 +292,14 @@ impl Search {
         last.map(|objective| (place, objective)).ok_or_else(|| Error::data("there is nothing to minimise"))
     }
 
-    pub(super) fn level<'b>(&'b self, kernel: &'b Kernel, run: &mut Run<'b>, at: Variables, share: usize, watch: &'b Watch) -> Result<Level> {
+    pub(super) fn level<'b>(
+        &'b self,
+        kernel: &'b Kernel,
+        run: &mut Run<'b>,
+        at: Variables,
+        share: usize,
+        watch: &'b Watch,
+    ) -> Result<Level> {
         let (before, unwatched) = (watch.evaluations(), Watch::none());
         let (place, mut objective) = self.descended(kernel, run, at, share, watch)?;
         // A run that was stopped has a machine too, whose coefficients suit its vectors.
