@@ -1,6 +1,4 @@
 //! A smaller machine from a machine: the request.
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -154,28 +152,14 @@ impl Compress {
         self.method() == CompressMethod::Auto
     }
 
-    /// Makes the machine smaller. `data` are rows it was trained on, or like them; `start` are rows that searches begin at.
-    /// Cancelling returns the best machine so far, and so does the end of the time that was given.
-    pub fn run(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
-        self.check(data.is_some(), start.is_some())?;
-        self.check_targets(data)?;
-        check_coefficients(machine)?;
-        let Some(limit) = self.time.map(Duration::try_from_secs_f64).transpose().unwrap_or(None) else {
-            return self.run_checked(machine, data, start, watch);
-        };
-        let within = watch.within(limit);
-        let mut small = self.run_checked(machine, data, start, &within)?;
-        watch.evaluated(within.evaluations());
-        if small.status == Status::Cancelled && !watch.cancelled() {
-            small.status = Status::Completed;
-            small
-                .notes
-                .push(format!("stopped after the time that was given, {} s, with the best machine so far", self.time.unwrap_or_default()));
-        }
-        Ok(small)
-    }
-
-    fn run_checked(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
+    /// The machine made smaller, for a request that was checked.
+    pub(super) fn run_checked(
+        &self,
+        machine: &Machine,
+        data: Option<&Dataset>,
+        start: Option<&Points>,
+        watch: &Watch,
+    ) -> Result<Compressed> {
         // A precomputed kernel has values between vectors only in the space of its empirical map, where vectors are chosen and never made.
         let map = EmpiricalMap::of(machine, data)?;
         let mapped = map.as_ref().zip(data).map(|(map, data)| map.rows(data)).transpose()?;
@@ -393,7 +377,7 @@ impl Compress {
 }
 
 /// Squared distances between weight vectors are sums of products of coefficients, which must not overflow.
-fn check_coefficients(machine: &Machine) -> Result<()> {
+pub(super) fn check_coefficients(machine: &Machine) -> Result<()> {
     const LARGEST: f64 = 1e100;
     let coefficients = machine.expansion.coefficients.stored();
     match coefficients.iter().position(|row| row.iter().any(|value| value.abs() > LARGEST)) {

@@ -12,9 +12,6 @@ use crate::{
     data::{Dataset, Target},
 };
 
-/// The longest time limit, in seconds.
-const LONGEST: f64 = 1e9;
-
 /// Settings that every method has.
 const ALWAYS: &[&str] = &[
     "method",
@@ -49,9 +46,7 @@ impl Compress {
             ));
         }
         self.check_used()?;
-        if let Some(time) = self.time.filter(|time| !(*time > 0.0 && *time <= LONGEST)) {
-            return Err(Error::parameter("time", time, format!("above 0 and at most {LONGEST:e}: seconds")));
-        }
+        self.check_time()?;
         if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
             let name = self.method().name();
             return Err(Error::request(format!("`init-data` is not used by the `method` {name}, only by fixed-point, gradient")));

@@ -129,11 +129,11 @@ pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finis
     let pursuit = || Box::new(Pursuit { seed: known.seed, ..Pursuit::default() });
     let trained = |from: usize| trained_strategy(machine, known, effort, (0..from).collect());
     // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
-    if known.labels || known.fits_training_rows {
-        if let Some(trained) = trained(1) {
-            let start = found_by(pursuit(), effort.steps() / STEPS_OF_A_START, finish, smooth);
-            return vec![Strategy { candidate: false, ..start }, trained];
-        }
+    if (known.labels || known.fits_training_rows)
+        && let Some(trained) = trained(1)
+    {
+        let start = found_by(pursuit(), effort.steps() / STEPS_OF_A_START, finish, smooth);
+        return vec![Strategy { candidate: false, ..start }, trained];
     }
     let mut strategies = vec![found_by(pursuit(), effort.steps(), finish, smooth)];
     let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + machine.n_outputs() + 10) as f64;

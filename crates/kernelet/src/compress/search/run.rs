@@ -122,13 +122,14 @@ impl Run<'_> {
                 self.attempt(strategy, size);
             }
         }
-        if self.best.is_empty() && self.watch.out_of_time() {
+        let is_whole = |(size, candidate): &(usize, Candidate)| candidate.machine.n_vectors() >= *size;
+        if self.watch.out_of_time() && !self.best.iter().any(is_whole) {
             // Where there is nothing to report of it, the run fails as it would have failed.
             self.fall_back(size).unwrap_or_default();
         }
     }
 
-    /// The best of the warm starts, or the vectors of the largest coefficients, where the time is over before there is a candidate.
+    /// The warm starts and the vectors of the largest coefficients are candidates where the time is over before there is one of the whole size.
     fn fall_back(&mut self, size: usize) -> Result<()> {
         let starts: Vec<(usize, Machine)> =
             self.starts.iter().filter(|(_, s, _)| *s == size).map(|(w, _, start)| (*w, start.clone())).collect();
@@ -136,11 +137,9 @@ impl Run<'_> {
             let metrics = self.validator.metrics(&machine)?;
             self.keep_best(size, Candidate { strategy: Some(strategy), machine, metrics });
         }
-        if self.best.is_empty() {
-            let machine = heaviest(&self.task, size)?;
-            let metrics = self.validator.metrics(&machine)?;
-            self.keep_best(size, Candidate { strategy: None, machine, metrics });
-        }
+        let machine = heaviest(&self.task, size)?;
+        let metrics = self.validator.metrics(&machine)?;
+        self.keep_best(size, Candidate { strategy: None, machine, metrics });
         Ok(())
     }
 

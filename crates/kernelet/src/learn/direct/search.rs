@@ -323,7 +323,7 @@ impl Search {
 }
 
 /// The rows of a search for so many vectors, where they can be held.
-pub(super) fn check_points<'a>(direct: &'a dyn Direct, vectors: usize) -> Result<&'a Points> {
+pub(super) fn check_points(direct: &dyn Direct, vectors: usize) -> Result<&Points> {
     let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
     check_dense("direct training", points, vectors)?;
     Ok(points)
