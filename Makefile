@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -155,6 +155,14 @@ bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; 
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/direct.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
+
+bench-check: ## instruction counts of ten hot paths; fails where one is 5 % above the baseline (needs valgrind)
+	cargo build --release -p kernelet-cli
+	python3 benches/check.py
+
+bench-check-accept: ## the instruction counts of this processor become the baseline
+	cargo build --release -p kernelet-cli
+	python3 benches/check.py --accept
 
 bench-compress: ## compression by auto beside random vectors with a refit; DATA=DIR adds the papers' sets
 	cargo build --release -p kernelet-cli

@@ -40,6 +40,7 @@ def compress(
     max_bytes: int | None = None,
     confidence: float | None = None,
     rows: str | None = None,
+    time: float | None = None,
     cascade: bool = False,
     max_disagreement: float | None = None,
     X_calibrate: Any = None,
@@ -77,6 +78,8 @@ def compress(
         trained on; with training rows alone the loss is only estimated. See ``validation_``.
     rows : {'auto', 'fresh', 'training'}, default=None
         Where the rows of X come from; None and 'auto' recognise the training rows of the model.
+    time : float, default=None
+        Seconds after which the best machine so far is the result, which then depends on the machine it runs on; None is no limit.
     cascade : bool, default=False
         Make a :class:`Cascade` instead: small machines before the full one, with the promise that at most ``max_disagreement`` of new rows are answered
         otherwise than by the full machine.
@@ -130,7 +133,7 @@ def compress(
     True
     """
     asked: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
-    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows}
+    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows, "time": time}
     asked |= {"cascade": cascade, "max-disagreement": max_disagreement, "by-class": by_class, "abstain": abstain}
     # Methods by name have every size for little; auto would try several strategies at each.
     asked |= {"path": method != "auto"} | options_of(options)

@@ -40,6 +40,20 @@ impl Prediction {
     }
 }
 
+impl Decision {
+    /// What outputs mean.
+    pub(crate) fn prediction(&self, outputs: Matrix) -> Prediction {
+        match self {
+            Decision::Values | Decision::Features => Prediction::Values(outputs),
+            Decision::Ratio => {
+                let values = outputs.iter().flat_map(|row| self.numbers(row)).collect();
+                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
+            }
+            _ => Prediction::Classes { labels: self.labels(), codes: outputs.iter().map(|row| self.class(row) as u32).collect() },
+        }
+    }
+}
+
 /// A machine made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
 pub struct Predictor {
@@ -119,18 +133,7 @@ impl Predictor {
     /// Classes, targets or features. A row with a number that is not finite is an error that names it.
     pub fn predict(&self, points: &Points) -> Result<Prediction> {
         points.check_finite()?;
-        let outputs = self.outputs(points)?;
-        Ok(match self.decision {
-            Decision::Values | Decision::Features => Prediction::Values(outputs),
-            Decision::Ratio => {
-                let values = outputs.iter().flat_map(|row| self.decision.numbers(row)).collect();
-                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
-            }
-            _ => Prediction::Classes {
-                labels: self.decision.labels(),
-                codes: outputs.iter().map(|row| self.decision.class(row) as u32).collect(),
-            },
-        })
+        Ok(self.decision.prediction(self.outputs(points)?))
     }
 
     fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
