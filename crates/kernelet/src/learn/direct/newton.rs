@@ -6,7 +6,7 @@
 //! distance to the optimum is squared in it.
 //!
 //! Cost of a round: n m^2 / 2, and 4 n m q for each step of the conjugate gradients; memory m^2 and a few n q. Three rounds from a good start.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},
