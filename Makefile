@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -29,9 +29,9 @@ target-tools:
 	done; fi
 
 BROWSER ?= $(firstword $(shell for name in chromium chromium-browser google-chrome; do command -v $$name; done; true))
-test-browser: ## the page of `kernelet report` in chromium, where that is installed; BROWSER=PATH names another
+test-browser: ## the pages of `kernelet report` and `studio` (made by make studio) in chromium, where that is installed; BROWSER=PATH names another
 	@if [ -z "$(BROWSER)" ]; then \
-		echo "no chromium; the page of kernelet report is not tested in a browser"; \
+		echo "no chromium; the pages of kernelet report and studio are not tested in a browser"; \
 	else \
 		KERNELET_BROWSER="$(BROWSER)" PYO3_NO_PYTHON=1 cargo test --workspace --quiet --test browser -- --ignored --nocapture; \
 	fi
@@ -108,6 +108,12 @@ library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for 
 	cp target/release/libkernelet_c.so target/library/libkernelet.so
 	cp target/release/libkernelet_c.a target/library/libkernelet.a
 	cp crates/kernelet-c/include/kernelet.h target/library/
+
+# `rustup target add wasm32-unknown-unknown` is all it needs. docs/studio.md has the variables for a toolchain without that target but with the standard library's source.
+STUDIO_CARGO ?= cargo
+studio: ## the page of kernelet studio, one file: target/studio/index.html; needs rustup target add wasm32-unknown-unknown
+	RUSTFLAGS="-Ctarget-feature=+simd128" $(STUDIO_CARGO) build -p kernelet-web --profile studio --target wasm32-unknown-unknown --target-dir target/web $(STUDIO_FLAGS)
+	sh crates/kernelet-web/page/assemble.sh target/web/wasm32-unknown-unknown/studio/kernelet_web.wasm target/studio
 
 lint: ## formatting and lints, warnings denied
 	cargo fmt --all -- --check

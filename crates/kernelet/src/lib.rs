@@ -75,6 +75,7 @@
 //! | [`prelude`] | Which names do most programs need? |
 
 pub mod basis;
+mod clock;
 pub mod compress;
 pub mod data;
 mod draw;
@@ -86,11 +87,14 @@ pub mod linalg;
 pub mod machine;
 pub mod model;
 mod named;
+mod parallel;
 pub mod prelude;
 pub mod request;
 pub mod text;
 pub mod watch;
 
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub use clock::set_clock;
 pub use error::{Error, Result, spelled};
 pub use named::Named;
 

@@ -10,6 +10,7 @@ mod predicted;
 pub mod report;
 #[cfg(feature = "reproduce")]
 mod reproduce;
+mod studio;
 mod train;
 mod trained;
 mod uncertainty;
@@ -37,6 +38,8 @@ pub enum Command {
     Export(export::Export),
     /// Show how small a machine can be: one HTML page with error, size and speed for every number of vectors.
     Report(report::Report),
+    /// Train and compress in the browser: a page on this machine that sends nothing anywhere.
+    Studio(studio::Studio),
     /// Make the tables of papers again: data sets x splits x methods.
     #[cfg(feature = "reproduce")]
     Reproduce(reproduce::Reproduce),
@@ -56,6 +59,7 @@ impl Command {
             Command::Inspect(command) => command.run(session),
             Command::Export(command) => command.run(session),
             Command::Report(command) => command.run(session),
+            Command::Studio(command) => command.run(session),
             #[cfg(feature = "reproduce")]
             Command::Reproduce(command) => command.run(session),
             Command::Completions(command) => command.run(session),

@@ -4,7 +4,7 @@
 //! out of its problem. Cost: that of [`margin`] for each output.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     margin::{MarginProblem, MarginSettings, MarginSolution},

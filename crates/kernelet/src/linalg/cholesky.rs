@@ -1,10 +1,10 @@
 //! The Cholesky factor of a symmetric positive definite matrix.
+use crate::parallel::*;
 use faer::{
     Mat, MatMut, Par, Spec,
     dyn_stack::{MemBuffer, MemStack},
     linalg::cholesky::llt,
 };
-use rayon::prelude::*;
 
 use super::{Lower, Matrix};
 
@@ -38,7 +38,7 @@ impl Cholesky {
             }
         }
         (0..n).for_each(|i| factor[(i, i)] += more(i));
-        let par = Par::rayon(0);
+        let par = all_threads();
         let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, Spec::default());
         let mut memory = MemBuffer::new(scratch);
         llt::factor::cholesky_in_place(factor.as_mut(), Default::default(), par, MemStack::new(&mut memory), Spec::default()).ok()?;
@@ -59,7 +59,7 @@ impl Cholesky {
             return;
         }
         let right = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
-        right.par_col_chunks_mut(COLUMNS).for_each(|block| {
+        column_blocks(right).for_each(|block| {
             let mut memory = MemBuffer::new(llt::solve::solve_in_place_scratch::<f64>(n, block.ncols(), Par::Seq));
             llt::solve::solve_in_place(self.factor.as_ref(), block, Par::Seq, MemStack::new(&mut memory));
         });
@@ -69,6 +69,27 @@ impl Cholesky {
     pub fn log_determinant(&self) -> f64 {
         (0..self.factor.nrows()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()
     }
+}
+
+#[cfg(feature = "parallel")]
+fn all_threads() -> Par {
+    Par::rayon(0)
+}
+
+#[cfg(not(feature = "parallel"))]
+fn all_threads() -> Par {
+    Par::Seq
+}
+
+/// Blocks of columns that are solved for side by side.
+#[cfg(feature = "parallel")]
+fn column_blocks(right: MatMut<f64>) -> impl ParallelIterator<Item = MatMut<f64>> {
+    right.par_col_chunks_mut(COLUMNS)
+}
+
+#[cfg(not(feature = "parallel"))]
+fn column_blocks(right: MatMut<f64>) -> impl Iterator<Item = MatMut<f64>> {
+    right.col_chunks_mut(COLUMNS)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Sums of weighted outer products of rows.
 use std::ops::Range;
 
+use crate::parallel::*;
 use faer::{
     Accum, MatMut, MatRef, Par,
     linalg::matmul::triangular::{BlockStructure, matmul},
 };
-use rayon::prelude::*;
 
 use super::Matrix;
 

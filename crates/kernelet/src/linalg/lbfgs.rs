@@ -10,7 +10,7 @@
 //! from the newest. Cost of a step besides: 4 pairs numbers, which is why long vectors are cut into fixed parts for all threads.
 use std::collections::VecDeque;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     descent::{Begin, Descent, Pair, Place},

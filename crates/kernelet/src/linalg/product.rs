@@ -1,6 +1,6 @@
 //! Matrix products on slices in row order.
+use crate::parallel::*;
 use faer::{Accum, MatMut, MatRef, Par, linalg::matmul::matmul, traits::ComplexField};
-use rayon::prelude::*;
 
 use super::Matrix;
 

@@ -3,7 +3,7 @@
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
 //! m (classes - 1) for the outputs; linear machines d q. A linear map to K numbers costs K d, and m K take the place of m d. No array of size n x m is made. A chunk is done by one thread in a
 //! fixed order, so any number of threads gives the same bits.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Decision, Machine,

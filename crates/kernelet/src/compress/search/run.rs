@@ -1,6 +1,4 @@
 //! A compression in progress: strategies are tried at sizes, and the best of each size is remembered.
-use std::time::Instant;
-
 use super::{
     compression::Attempt,
     fallback::heaviest,
@@ -9,7 +7,7 @@ use super::{
     strategy::Strategy,
     validation::{Metrics, Validator},
 };
-use crate::{Error, Result, compress::Task, machine::Machine, watch::Watch};
+use crate::{Error, Result, clock::Clock, compress::Task, machine::Machine, watch::Watch};
 
 /// How often the gap between a size that is too small and one that is enough is halved.
 const HALVINGS: usize = 3;
@@ -79,10 +77,10 @@ impl Run<'_> {
     fn attempt(&mut self, strategy: usize, size: usize) {
         let starts = self.starts_of(strategy, size);
         self.done.push((strategy, size));
-        let clock = Instant::now();
+        let clock = Clock::start();
         let made = self.strategies[strategy].machine(&self.task, size, &starts, self.watch);
         let made = made.and_then(|machine| Ok((self.validator.metrics(&machine)?, machine)));
-        let (seconds, name) = (clock.elapsed().as_secs_f64(), self.strategies[strategy].name.clone());
+        let (seconds, name) = (clock.seconds(), self.strategies[strategy].name.clone());
         let (metrics, machine) = match made {
             Ok(made) => made,
             // The failure of a strategy that does not fit this machine is reported, and the others go on.

@@ -7,7 +7,7 @@
 //!
 //! Cost of a round: at most n m^2 for the factors, and 4 n m q for each step of the conjugate gradients; memory q m^2 and a few n q. Three or four rounds from a
 //! good start.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},

@@ -7,7 +7,7 @@
 //!
 //! All classes go through the rounds together, so that the coordinates are read once a round. Cost of a solution: a m^2 / 2 for each class
 //! with a active rows, and for each round n m q for the outputs and m^2 / 2 for every row that becomes active or ceases to be.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},
