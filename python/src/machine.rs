@@ -4,9 +4,12 @@ use std::{
     sync::{Mutex, OnceLock, TryLockError},
 };
 
+#[cfg(feature = "cuda")]
+use kernelet::device::CardArray;
 use kernelet::{
     Error, Named, basis,
     data::{Dataset, Encoding, Label, Points, Scale},
+    device::Device,
     kernel::Kernel,
     learn::Fit,
     linalg::Matrix,
@@ -38,13 +41,14 @@ pub struct PyMachine {
     machine: Machine,
     report: Value,
     predictor: OnceLock<Predictor>,
+    device: Device,
     spare: Mutex<Work>,
 }
 
 impl PyMachine {
     /// A machine that is ready.
     pub fn new(machine: Machine) -> Self {
-        PyMachine { machine, report: Value::Null, predictor: OnceLock::new(), spare: Mutex::default() }
+        PyMachine { machine, report: Value::Null, predictor: OnceLock::new(), device: Device::Cpu, spare: Mutex::default() }
     }
 
     /// The machine itself.
@@ -65,6 +69,7 @@ impl PyMachine {
         PyMachine { report, ..PyMachine::new(fit.machine) }
     }
 
+    /// That of a card was made with the machine, see [`PyMachine::on`].
     fn predictor(&self) -> &Predictor {
         self.predictor.get_or_init(|| Predictor::new(&self.machine))
     }
@@ -82,7 +87,7 @@ impl PyMachine {
             return py.detach(|| pool.install(|| self.predictor().outputs(&points))).map_err(refused);
         };
         let mut out = Matrix::zeros(n, q);
-        if cost.saturating_mul(n) <= SMALL {
+        if cost.saturating_mul(n) <= SMALL && self.device == Device::Cpu {
             self.few(dense, &mut out)?;
             return Ok(out);
         }
@@ -124,6 +129,36 @@ impl PyMachine {
 
 #[pymethods]
 impl PyMachine {
+    /// The same machine, predicting on a device: `cpu`, `gpu` or `gpu:N`.
+    fn on(&self, py: Python, device: &str) -> PyResult<PyMachine> {
+        guarded(|| {
+            let device = Device::named(device).map_err(refused)?;
+            let predictor = py.detach(|| Predictor::on(&self.machine, device)).map_err(refused)?;
+            Ok(PyMachine { report: self.report.clone(), predictor: predictor.into(), device, ..PyMachine::new(self.machine.clone()) })
+        })
+    }
+
+    /// Where it predicts.
+    #[getter]
+    fn device(&self) -> String {
+        self.device.name()
+    }
+
+    /// Outputs of rows that lie on the machine's card, written to an array there: for each its address, whether it is in double precision, rows and columns. Work is added at the
+    /// end of the stream, and is done when this returns.
+    fn outputs_on_card(&self, py: Python, rows: (u64, bool, usize, usize), out: (u64, bool, usize, usize), stream: u64) -> PyResult<()> {
+        #[cfg(feature = "cuda")]
+        return guarded(|| {
+            let array = |(place, double, rows, cols)| CardArray { place, double, rows, cols };
+            py.detach(|| self.predictor().outputs_on_card(array(rows), array(out), stream)).map_err(refused)
+        });
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = (py, rows, out, stream);
+            Err(PyValueError::new_err("this kernelet was built without support for GPUs"))
+        }
+    }
+
     /// The outputs f_k(x) + b_k, one row for each row.
     #[pyo3(signature = (rows, threads=1))]
     fn outputs<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {

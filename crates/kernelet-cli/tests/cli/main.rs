@@ -13,6 +13,7 @@ mod compress;
 mod construct;
 mod demo;
 mod deploy;
+mod devices;
 mod direct;
 mod direct_learners;
 mod e1071;

@@ -9,6 +9,8 @@ mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
+#[cfg(feature = "cuda")]
+mod on_card;
 mod posterior;
 mod predict;
 mod probability;
