@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -217,6 +217,24 @@ target/tools/bin/mdbook:
 
 site: target/tools/bin/mdbook ## the documentation site, in target/site/html, with every link checked
 	python3 docs/site.py target/tools/bin/mdbook target/site
+
+# On a machine with an NVIDIA card. CUDA's compute-sanitizer is used where it is installed; CORE is the folder of the Python extension, DATA that of mnist.npz and covtype.npz.
+TEST_GPU ?= $(shell ls -t target/release/deps/kernelet-* 2>/dev/null | grep -v '\.' | head -1)
+build-gpu: ## the programs that test-gpu and bench-gpu run, to be carried to a machine with a card: target/gpu
+	cargo test --release -p kernelet --features cuda --lib --no-run
+	cd python && PYO3_NO_PYTHON=1 cargo build --release -p kernelet-python
+	mkdir -p target/gpu
+	cp "$(TEST_GPU)" target/gpu/kernelet-tests && strip target/gpu/kernelet-tests
+	cp target/release/lib_core.so target/gpu/_core.so && strip target/gpu/_core.so
+	cp benches/gpu/bench.py benches/gpu/kernels.py benches/gpu/test.sh crates/kernelet/src/device/kernels/*.z target/gpu/
+	test -z "$(DATA)" || cp $(DATA)/mnist/mnist.npz $(DATA)/covtype/covtype.npz target/gpu/
+
+test-gpu: ## the tests that need an NVIDIA card, then memcheck and racecheck of every kernel; after build-gpu, on the machine with the card
+	sh target/gpu/test.sh target/gpu/kernelet-tests
+
+bench-gpu: ## prediction and training on an NVIDIA card beside torch; after build-gpu, on the machine with the card; PARTS=resident,mnist,.. GENERATION=sm_90
+	python3 target/gpu/kernels.py target/gpu/$(or $(GENERATION),sm_90).z
+	python3 target/gpu/bench.py target/gpu --data-dir target/gpu $(if $(PARTS),--parts $(PARTS))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -1,9 +1,12 @@
 //! A trained machine in Python.
 use std::path::PathBuf;
 
+#[cfg(feature = "cuda")]
+use kernelet::device::CardArray;
 use kernelet::{
     basis,
     data::{Dataset, Encoding, Label, Points},
+    device::Device,
     learn::Fit,
     linalg::Matrix,
     machine::{Coefficients, Decision, Machine, Metadata, PredictionSets},
@@ -61,6 +64,36 @@ impl PyMachine {
 
 #[pymethods]
 impl PyMachine {
+    /// The same machine, predicting on a device: `cpu`, `gpu` or `gpu:N`.
+    fn on(&self, py: Python, device: &str) -> PyResult<PyMachine> {
+        guarded(|| {
+            let device = Device::named(device).map_err(refused)?;
+            let ready = py.detach(|| Ready::on(&self.machine, device)).map_err(refused)?;
+            Ok(PyMachine { report: self.report.clone(), ready, ..PyMachine::new(self.machine.clone()) })
+        })
+    }
+
+    /// Where it predicts.
+    #[getter]
+    fn device(&self) -> String {
+        self.ready.device().name()
+    }
+
+    /// Outputs of rows that lie on the machine's card, written to an array there: for each its address, whether it is in double precision, rows and columns. Work is added at the
+    /// end of the stream, and is done when this returns.
+    fn outputs_on_card(&self, py: Python, rows: (u64, bool, usize, usize), out: (u64, bool, usize, usize), stream: u64) -> PyResult<()> {
+        #[cfg(feature = "cuda")]
+        return guarded(|| {
+            let array = |(place, double, rows, cols)| CardArray { place, double, rows, cols };
+            py.detach(|| self.ready.predictor(&self.machine).outputs_on_card(array(rows), array(out), stream)).map_err(refused)
+        });
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = (py, rows, out, stream);
+            Err(PyValueError::new_err("this kernelet was built without support for GPUs"))
+        }
+    }
+
     /// The outputs f_k(x) + b_k, one row for each row.
     #[pyo3(signature = (rows, threads=1))]
     fn outputs<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {

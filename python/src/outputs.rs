@@ -2,6 +2,8 @@
 use std::sync::{Mutex, OnceLock, TryLockError};
 
 use kernelet::{
+    Result,
+    device::Device,
     linalg::Matrix,
     machine::{DenseRows, Machine, Predictor, Work},
 };
@@ -22,11 +24,23 @@ const SMALL: usize = 200_000;
 #[derive(Default)]
 pub struct Ready {
     predictor: OnceLock<Predictor>,
+    device: Device,
     spare: Mutex<Work>,
 }
 
 impl Ready {
-    fn predictor(&self, machine: &Machine) -> &Predictor {
+    /// A machine that predicts on a device.
+    pub fn on(machine: &Machine, device: Device) -> Result<Self> {
+        Ok(Ready { predictor: Predictor::on(machine, device)?.into(), device, ..Ready::default() })
+    }
+
+    /// Where it predicts.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The predictor, made when it is first needed.
+    pub fn predictor(&self, machine: &Machine) -> &Predictor {
         self.predictor.get_or_init(|| Predictor::new(machine))
     }
 
@@ -43,7 +57,7 @@ impl Ready {
             return py.detach(|| pool.install(|| self.predictor(machine).outputs(&points))).map_err(refused);
         };
         let mut out = Matrix::zeros(n, q);
-        if cost.saturating_mul(n) <= SMALL {
+        if cost.saturating_mul(n) <= SMALL && self.device == Device::Cpu {
             self.few(machine, dense, &mut out)?;
             return Ok(out);
         }

@@ -12,6 +12,7 @@ mod cascade;
 mod compress;
 mod construct;
 mod demo;
+mod devices;
 mod direct;
 mod direct_learners;
 mod e1071;

@@ -10,6 +10,8 @@ mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
+#[cfg(feature = "cuda")]
+mod on_card;
 mod parts;
 mod posterior;
 mod predict;

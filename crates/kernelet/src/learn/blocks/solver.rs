@@ -3,6 +3,8 @@
 //! The first pass gives losses, gradient and systems at the weights of the vectors before; every later one also the sums for the gradient by the vectors, so
 //! that an evaluation takes two passes in most cases. Rounds end when the next promises less than a given fraction of the value; the
 //! value is then estimated by subtracting what is promised.
+use rayon::prelude::*;
+
 use super::{
     ask::{Ask, FitAsk, Problem},
     engine::Engine,
@@ -136,7 +138,7 @@ impl Solver<'_> {
     fn step(&mut self, ask: &FitAsk, here: &Place, gradient: &Matrix) -> Result<Matrix> {
         let m = ask.vectors.rows();
         let factors: Vec<Cholesky> =
-            (0..self.problem.n_systems()).map(|k| factor(&here.sums, k, m, here.x.rows())).collect::<Result<_>>()?;
+            (0..self.problem.n_systems()).into_par_iter().map(|k| factor(&here.sums, k, m, here.x.rows())).collect::<Result<_>>()?;
         if self.problem.is_coupled() {
             return self.coupled_step(ask, here, &factors[0], gradient);
         }
@@ -146,7 +148,7 @@ impl Solver<'_> {
             factors[k.min(factors.len() - 1)].solve(&mut column);
             column.into_values()
         };
-        let columns: Vec<Vec<f64>> = (0..q).map(solved).collect();
+        let columns: Vec<Vec<f64>> = (0..q).into_par_iter().map(solved).collect();
         Ok(Matrix::from_fn(gradient.rows(), q, |j, k| columns[k][j]))
     }
 
