@@ -25,7 +25,7 @@ def on_processor(device: Any) -> bool:
 
 def placed(estimator: Any, machine: _core.Machine) -> _core.Machine:
     """The machine of an estimator on its device; put there once."""
-    device = getattr(estimator, "device", None)
+    device: Any = getattr(estimator, "device", None)
     if on_processor(device):
         return machine
     kept = estimator.__dict__.get("_placed")
