@@ -20,7 +20,7 @@ from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, 
 from ._device import lies_on_card, outputs_there, placed
 from ._files import parameters, with_estimator
 from ._path import path_of
-from ._request import request, watched
+from ._request import options_of, request, watched
 from ._tables import encoded, known, learned, needs_encoding
 from ._warnings import warn_of_training
 from ._types import Self
@@ -84,7 +84,7 @@ class KernelMachine(BaseEstimator):
                 value = self._usual_gamma()
             if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
-        return request(settings | more | (getattr(self, "options", None) or {}))
+        return request(settings | more | options_of(getattr(self, "options", None)))
 
     def _defaults(self) -> dict[str, Any]:
         """The values of the parameters that need not be asked for."""

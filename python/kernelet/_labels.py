@@ -14,6 +14,7 @@ from sklearn.utils.validation import column_or_1d
 from ._base import KernelMachine
 from ._device import lies_on_card, placed
 from ._files import saved_classes
+from ._request import options_of
 from ._types import Self
 
 
@@ -97,6 +98,7 @@ class Labels(KernelMachine):
         """
         machine = self._fitted()
         if getattr(self, "break_ties", False) and len(self.classes_) > 2:
+            _check_ties(self)
             return self.classes_[self.decision_function(X).argmax(axis=1)]
         if lies_on_card(X):
             return self._classes_there(X)
@@ -273,15 +275,20 @@ class Decisions(Labels):
             raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, but must be 'ovr' or 'ovo'")
         if self.decision_function_shape == "ovr" or len(self.classes_) < 3:
             return
-        if self.break_ties:
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        _check_ties(self)
         usual = "one-vs-one" if self._count() is None or self._learner == "nu-svc" else "shared"
-        options = getattr(self, "options", None) or {}
+        options = options_of(getattr(self, "options", None))
         how = options.get("multiclass") or getattr(self, "multiclass", None) or usual
         if how != "one-vs-one":
             raise ValueError(
                 "decision_function_shape='ovo' needs machines for pairs of classes: multiclass='one-vs-one' with n_vectors=None or a method that chooses a basis"
             )
+
+
+def _check_ties(estimator: Any) -> None:
+    """Ties between classes are broken by decisions of classes; parameters may have been set after fit."""
+    if estimator.break_ties and estimator.decision_function_shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
 
 def label(value) -> str:

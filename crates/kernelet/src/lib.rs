@@ -76,6 +76,7 @@
 //! | [`prelude`] | Which names do most programs need? |
 
 pub mod basis;
+mod clock;
 pub mod compress;
 pub mod data;
 pub mod device;
@@ -88,10 +89,18 @@ pub mod linalg;
 pub mod machine;
 pub mod model;
 mod named;
+mod parallel;
 pub mod prelude;
 pub mod request;
 pub mod text;
 pub mod watch;
 
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub use clock::set_clock;
 pub use error::{Error, Result, spelled};
 pub use named::Named;
+
+// The examples of the tutorial are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorials/rust.md")]
+struct Tutorial;

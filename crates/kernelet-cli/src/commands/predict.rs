@@ -7,7 +7,7 @@ use kernelet::{
     data::Points,
     device::Device,
     linalg::Matrix,
-    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::Cascade},
+    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::CascadePredictor},
     model::write_atomically,
 };
 use serde_json::json;
@@ -164,6 +164,10 @@ impl Predict {
             (Device::Cpu, Precision::F32) => Predictor::single(machine),
             (device, _) => Predictor::on(machine, device)?,
         };
+        let cascade = match model {
+            Loaded::Cascade(cascade) => Some(cascade.ready()),
+            Loaded::Machine(_) => None,
+        };
         let watch = session.watch();
         let mut blocks = self.input.blocks_for(machine, &self.data)?;
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
@@ -171,9 +175,9 @@ impl Predict {
             let clock = Instant::now();
             let (following, outputs) = rayon::join(
                 || blocks.next(session),
-                || match model {
-                    Loaded::Machine(machine) => self.values_of(machine, &predictor, &data.points, done.rows),
-                    Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
+                || match &cascade {
+                    None => self.values_of(machine, &predictor, &data.points, done.rows),
+                    Some(cascade) => answers_of(cascade, &data.points),
                 },
             );
             done.seconds += clock.elapsed().as_secs_f64();
@@ -232,7 +236,7 @@ impl Predict {
 }
 
 /// The places of the labels that a cascade answers, in one column.
-fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
+fn answers_of(cascade: &CascadePredictor, points: &Points) -> Result<Matrix> {
     let codes = match cascade.predict(points)?.prediction {
         Prediction::Classes { codes, .. } => codes,
         Prediction::Values(_) => vec![],

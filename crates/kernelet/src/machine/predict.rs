@@ -3,7 +3,7 @@
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
 //! m (classes - 1) for the outputs; linear machines d q. A linear map to K numbers costs K d, and m K take the place of m d. No array of size n x m is made. A chunk is done by one thread in a
 //! fixed order, so any number of threads gives the same bits.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Decision, Machine,
@@ -39,6 +39,20 @@ impl Prediction {
         match self {
             Prediction::Classes { labels, codes } => labels.get(*codes.get(row)? as usize),
             Prediction::Values(_) => None,
+        }
+    }
+}
+
+impl Decision {
+    /// What outputs mean.
+    pub(crate) fn prediction(&self, outputs: Matrix) -> Prediction {
+        match self {
+            Decision::Values | Decision::Features => Prediction::Values(outputs),
+            Decision::Ratio => {
+                let values = outputs.iter().flat_map(|row| self.numbers(row)).collect();
+                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
+            }
+            _ => Prediction::Classes { labels: self.labels(), codes: outputs.iter().map(|row| self.class(row) as u32).collect() },
         }
     }
 }
@@ -166,18 +180,7 @@ impl Predictor {
     /// Classes, targets or features. A row with a number that is not finite is an error that names it.
     pub fn predict(&self, points: &Points) -> Result<Prediction> {
         points.check_finite()?;
-        let outputs = self.outputs(points)?;
-        Ok(match self.decision {
-            Decision::Values | Decision::Features => Prediction::Values(outputs),
-            Decision::Ratio => {
-                let values = outputs.iter().flat_map(|row| self.decision.numbers(row)).collect();
-                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
-            }
-            _ => Prediction::Classes {
-                labels: self.decision.labels(),
-                codes: outputs.iter().map(|row| self.decision.class(row) as u32).collect(),
-            },
-        })
+        Ok(self.decision.prediction(self.outputs(points)?))
     }
 
     pub(super) fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {

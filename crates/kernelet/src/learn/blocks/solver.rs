@@ -24,6 +24,9 @@ const MOST_ROUNDS: usize = 50;
 /// The smallest fraction of a step that is tried.
 const SHORTEST: f64 = 1e-10;
 
+/// The part of the residual that the conjugate gradients leave.
+const LEFT: f64 = 1e-4;
+
 /// Values that rise by no more than this fraction have not risen.
 const ROUNDING: f64 = 1e-14;
 
@@ -154,7 +157,12 @@ impl Solver<'_> {
         let (m, q) = (ask.vectors.rows(), gradient.cols());
         let ask = FitAsk { weights: here.x.clone(), systems: false, vectors_gradient: false, ..ask.clone() };
         let mut failed = None;
-        let step = conjugate_gradients(factor, gradient, |direction| {
+        let solved = |rest: &Matrix| {
+            let mut out = rest.clone();
+            factor.solve(&mut out);
+            out
+        };
+        let step = conjugate_gradients(solved, LEFT, gradient, |direction| {
             let curved = self.pass(FitAsk { direction: Some(direction.clone()), ..ask.clone() });
             let product = curved.and_then(|sums| matrix("products", sums.curved, direction.rows(), q));
             match product {
