@@ -36,6 +36,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("wu2006-figure1", include_str!("../experiments/wu2006-figure1.toml")),
     ("wu2006-section4", include_str!("../experiments/wu2006-section4.toml")),
     ("wu2006-section6", include_str!("../experiments/wu2006-section6.toml")),
+    ("wu2006-steps", include_str!("../experiments/wu2006-steps.toml")),
     ("wu2006-table3", include_str!("../experiments/wu2006-table3.toml")),
     ("wu2006-tables-1-2", include_str!("../experiments/wu2006-tables-1-2.toml")),
     ("wu2006-usps", include_str!("../experiments/wu2006-usps.toml")),

@@ -31,6 +31,9 @@ pub struct Evaluate {
     /// Also how often prediction sets of this confidence contain the truth, and how large they are.
     #[arg(long, value_name = "P")]
     pub confidence: Option<f64>,
+    /// Where predictions are computed: cpu, gpu or gpu:N, an NVIDIA card, in single precision [default: KERNELET_DEVICE, else cpu].
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
@@ -56,7 +59,7 @@ impl Evaluate {
         self.confidence.map_or(Ok(()), |confidence| machine.check_sets(confidence))?;
         let wanted = input::target_of(machine);
         let data = self.input.rows_for(machine, &self.data, wanted, session)?;
-        let predictor = Predictor::new(machine);
+        let predictor = Predictor::on(machine, input::device_for(self.device.as_deref(), &loaded)?)?;
         let cascade = match &loaded {
             Loaded::Machine(_) => None,
             Loaded::Cascade(cascade) => Some(cascade.ready()),

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock},
 };
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor,

@@ -10,6 +10,9 @@ mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
+#[cfg(feature = "cuda")]
+mod on_card;
+mod parts;
 mod posterior;
 mod predict;
 mod probability;
@@ -25,6 +28,7 @@ pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricLoss, MetricM
 pub(crate) use norm::inner_products;
 pub use norm::{Weights, residual, squared_norm};
 pub use normal_classes::NormalClasses;
+pub use parts::Weighted;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 pub use sets::{PredictionSets, ScoreKind, SetScores};

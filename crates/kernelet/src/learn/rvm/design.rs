@@ -2,7 +2,7 @@
 //!
 //! Column c < n holds k(x_i, x_c) for all rows i; column n is the constant. The kernel matrix is kept where it fits the given memory,
 //! else its rows are computed again, 256 at a time, whenever all of them are needed. Memory: n^2 or 256 n numbers.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     data::Points,

@@ -1,5 +1,5 @@
 //! The solver's loop: choose two variables, move them, shrink the problem now and then.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Parts, Problem, RowSource, Settings, Solution,

@@ -1,8 +1,8 @@
-//! The examples of docs/deploy.md, run as a reader would run them.
+//! The examples of the tutorials and of docs/deploy.md, run as a reader would run them.
 //!
 //! Blocks ```` ```LANGUAGE NAME ```` become files; blocks ```` ```sh ```` are run by bash in one folder, in order; a block ```` ```text ````
 //! after one must be what it printed. A word after `sh` names a tool without which the block is left out with a message.
-use std::{fs, path::Path, process::Command};
+use std::{collections::HashSet, fs, path::Path, process::Command};
 
 use crate::program::Folder;
 
@@ -60,32 +60,48 @@ fn run(folder: &Folder, script: &str) -> String {
     text(&output.stdout)
 }
 
-#[test]
-fn the_examples_of_deploy_run_and_print_what_stands_there() {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/deploy.md")).unwrap();
+/// Runs a page in a folder that may hold what earlier pages left; returns how many blocks ran, none without bash. Blocks
+/// that a page shares with one before it (`done`) are not run again.
+fn run_page(folder: &Folder, page: &str, done: &mut HashSet<String>) -> Option<usize> {
     if !there_is("bash") {
-        println!("bash is not installed: the examples of docs/deploy.md are not run");
-        return;
+        println!("bash is not installed: the examples of docs/{page} are not run");
+        return None;
     }
-    let folder = Folder::new();
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page)).unwrap();
     let (mut printed, mut ran) = (None, 0);
     for block in blocks(&text) {
         let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
         match words[..] {
             ["sh", ref tools @ ..] => {
                 let missing: Vec<&str> = tools.iter().copied().filter(|tool| !there_is(tool)).collect();
-                printed = missing.is_empty().then(|| run(&folder, &block.content));
+                printed = (missing.is_empty() && !done.contains(&block.content)).then(|| run(folder, &block.content));
                 ran += usize::from(missing.is_empty());
-                missing.iter().for_each(|tool| println!("{tool} is not installed: an example of docs/deploy.md is left out"));
+                missing.iter().for_each(|tool| println!("{tool} is not installed: an example of docs/{page} is left out"));
             }
             ["text"] => {
                 if let Some(printed) = printed.take() {
-                    assert_eq!(printed, block.content);
+                    assert_eq!(printed, block.content, "{page}");
                 }
             }
             [_, name] => drop(folder.file(name, &block.content)),
             _ => {}
         }
     }
-    assert!(ran >= 4, "{ran}");
+    done.extend(blocks(&text).into_iter().map(|block| block.content));
+    Some(ran)
+}
+
+#[test]
+fn the_examples_of_deploy_run_and_print_what_stands_there() {
+    let ran = run_page(&Folder::new(), "deploy.md", &mut HashSet::new());
+    assert!(ran.is_none_or(|ran| ran >= 4), "{ran:?}");
+}
+
+#[test]
+fn the_tutorials_run_and_print_what_stands_there() {
+    let (folder, mut done) = (Folder::new(), HashSet::new());
+    for page in ["first-model", "shrink-an-svm", "device", "table"] {
+        let ran = run_page(&folder, &format!("tutorials/{page}.md"), &mut done);
+        assert!(ran.is_none_or(|ran| ran >= 4), "{page}: {ran:?}");
+    }
 }
