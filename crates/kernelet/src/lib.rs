@@ -65,6 +65,7 @@
 //! | [`linalg`] | The only place that uses the linear-algebra crate: matrices, products, factors. |
 //! | [`data`] | How is data read? |
 //! | [`kernel`] | What is k(x, z), its slope, and how is a block of them computed fast? |
+//! | [`device`] | Where is work done: on the processor, or on an NVIDIA card? |
 //! | [`machine`] | What is a trained kernel machine, and how does it predict? |
 //! | [`model`] | How is a machine saved and loaded? |
 //! | [`basis`] | Which basis do sparse methods share, and how is it chosen before training? |
@@ -75,8 +76,10 @@
 //! | [`prelude`] | Which names do most programs need? |
 
 pub mod basis;
+mod clock;
 pub mod compress;
 pub mod data;
+pub mod device;
 mod draw;
 mod error;
 pub mod evaluate;
@@ -86,10 +89,18 @@ pub mod linalg;
 pub mod machine;
 pub mod model;
 mod named;
+mod parallel;
 pub mod prelude;
 pub mod request;
 pub mod text;
 pub mod watch;
 
+#[cfg(all(target_family = "wasm", target_os = "unknown"))]
+pub use clock::set_clock;
 pub use error::{Error, Result, spelled};
 pub use named::Named;
+
+// The examples of the tutorial are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorials/rust.md")]
+struct Tutorial;

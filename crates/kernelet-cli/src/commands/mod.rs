@@ -2,6 +2,7 @@
 mod completions;
 pub mod compress;
 mod demo;
+mod devices;
 mod evaluate;
 pub mod export;
 mod inspect;
@@ -10,6 +11,7 @@ mod predicted;
 pub mod report;
 #[cfg(feature = "reproduce")]
 mod reproduce;
+mod studio;
 mod train;
 mod trained;
 mod uncertainty;
@@ -37,9 +39,13 @@ pub enum Command {
     Export(export::Export),
     /// Show how small a machine can be: one HTML page with error, size and speed for every number of vectors.
     Report(report::Report),
+    /// Train and compress in the browser: a page on this machine that sends nothing anywhere.
+    Studio(studio::Studio),
     /// Make the tables of papers again: data sets x splits x methods.
     #[cfg(feature = "reproduce")]
     Reproduce(reproduce::Reproduce),
+    /// List the NVIDIA cards that --device can name.
+    Devices(devices::Devices),
     /// Print a script that completes commands and flags in a shell.
     Completions(completions::Completions),
 }
@@ -56,8 +62,10 @@ impl Command {
             Command::Inspect(command) => command.run(session),
             Command::Export(command) => command.run(session),
             Command::Report(command) => command.run(session),
+            Command::Studio(command) => command.run(session),
             #[cfg(feature = "reproduce")]
             Command::Reproduce(command) => command.run(session),
+            Command::Devices(command) => command.run(session),
             Command::Completions(command) => command.run(session),
         }
     }

@@ -148,7 +148,7 @@ impl Report {
                 machine.dim()
             ))),
             Some(Images::Size(size)) => Ok(Some(size)),
-            None => Ok(square(machine)),
+            None => Ok(machine.image_size()),
         }
     }
 
@@ -229,14 +229,6 @@ pub fn provenance(command: String, files: Vec<SourceFile>, session: &Session) ->
         threads: rayon::current_num_threads(),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
     }
-}
-
-/// The side of square images, where rows may be some: from 8 pixels on, without names for the features.
-pub fn square(machine: &Machine) -> Option<(usize, usize)> {
-    let side = machine.dim().isqrt();
-    let square = side * side == machine.dim() && (8..=64).contains(&side);
-    let precomputed = matches!(machine.expansion.kernel, kernelet::kernel::Kernel::Precomputed(_));
-    (square && machine.names.is_none() && machine.map().is_none() && !precomputed).then_some((side, side))
 }
 
 /// Writes the page, and says what is on it.
@@ -321,7 +313,7 @@ pub fn of_digits(full: &Machine, (train, test): (&Dataset, &Dataset), directory:
         data: Some(train),
         test: Some(test),
         vectors: None,
-        images: square(full),
+        images: full.image_size(),
         notes,
         provenance: provenance("kernelet demo".into(), vec![], session),
     };

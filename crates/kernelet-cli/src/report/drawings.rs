@@ -5,7 +5,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use kernelet::{
     data::{Dataset, Target},
     linalg::Matrix,
-    machine::{Decision, Machine, Pairwise, Prediction, Predictor},
+    machine::{Machine, Prediction, Predictor, Weighted},
 };
 
 use crate::failure::Result;
@@ -81,20 +81,10 @@ impl Album {
 
     /// The vectors of a machine with the largest coefficients.
     pub fn vectors(&mut self, machine: &Machine) -> Vec<Drawn> {
-        let coefficients = machine.expansion.coefficients.to_dense();
-        let largest = |row: &[f64]| (0..row.len()).fold(0, |best, k| if row[k].abs() > row[best].abs() { k } else { best });
-        let mut order: Vec<(usize, usize, f64)> = coefficients
-            .iter()
-            .enumerate()
-            .filter_map(|(j, row)| row.get(largest(row)).map(|&coefficient| (j, largest(row), coefficient)))
-            .collect();
-        order.sort_by(|a, b| b.2.abs().total_cmp(&a.2.abs()));
-        order.truncate(VECTORS);
         let mut drawn = vec![];
-        for (j, output, coefficient) in order {
-            let vector = unscaled(machine, machine.expansion.vectors.select(&[j]).to_dense());
-            if let Some(picture) = self.place(vector.values()) {
-                drawn.push(Drawn { picture, coefficient: rounded(coefficient), output: name(&machine.decision, output, coefficient) });
+        for Weighted { vector, output, coefficient } in machine.heaviest_vectors(VECTORS) {
+            if let Some(picture) = self.place(machine.vectors_as_rows(&[vector]).values()) {
+                drawn.push(Drawn { picture, coefficient: rounded(coefficient), output: machine.decision.supported(output, coefficient) });
             }
         }
         drawn
@@ -110,38 +100,8 @@ impl Album {
 /// The smallest and largest number of the machine's vectors, as rows have them.
 pub fn range(machine: &Machine) -> [f64; 2] {
     let first: Vec<usize> = (0..machine.n_vectors().min(POINTS)).collect();
-    let vectors = unscaled(machine, machine.expansion.vectors.select(&first).to_dense());
+    let vectors = machine.vectors_as_rows(&first);
     vectors.values().iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], &value| [low.min(value), high.max(value)])
-}
-
-/// Vectors as rows were before the machine's scaling.
-fn unscaled(machine: &Machine, mut vectors: Matrix) -> Matrix {
-    let (Some(scale), dim) = (&machine.scale, vectors.cols().max(1)) else { return vectors };
-    for row in vectors.values_mut().chunks_exact_mut(dim) {
-        for (j, value) in row.iter_mut().enumerate() {
-            let shift = scale.shift.as_ref().map_or(0.0, |shift| shift[j]);
-            *value = if scale.factor[j] == 0.0 { shift } else { *value / scale.factor[j] + shift };
-        }
-    }
-    vectors
-}
-
-/// The class or output that a coefficient supports.
-fn name(decision: &Decision, output: usize, coefficient: f64) -> String {
-    let labels: Vec<String> = decision.labels().iter().map(ToString::to_string).collect();
-    let label = |place: usize| labels.get(place).cloned().unwrap_or_default();
-    match decision {
-        Decision::Sign { .. } => format!("for {}", label(usize::from(coefficient > 0.0))),
-        Decision::Largest { .. } => format!("{} {}", if coefficient > 0.0 { "for" } else { "against" }, label(output)),
-        Decision::Votes { labels } => {
-            let (a, b) = Pairwise::pairs(labels.len()).nth(output).unwrap_or_default();
-            let (one, other) = if coefficient > 0.0 { (a, b) } else { (b, a) };
-            format!("for {}, not {}", label(one), label(other))
-        }
-        Decision::Novelty => String::new(),
-        _ if output == 0 => String::new(),
-        _ => format!("output {}", output + 1),
-    }
 }
 
 /// Places of at most so many rows, evenly over all.
@@ -161,10 +121,6 @@ fn span(values: impl Iterator<Item = f64>) -> [f64; 2] {
     if span[0] <= span[1] { span } else { [0.0, 1.0] }
 }
 
-fn feature_name(machine: &Machine, place: usize) -> String {
-    machine.names.as_ref().and_then(|names| names.get(place).cloned()).unwrap_or_else(|| format!("feature {}", place + 1))
-}
-
 /// The plane of two features with its points; none where rows have more or no classes are predicted.
 pub fn plane(machine: &Machine, rows: &Dataset, sorted: &Sorted) -> Result<Option<(Plane, Matrix)>> {
     if machine.dim() != 2 {
@@ -178,7 +134,7 @@ pub fn plane(machine: &Machine, rows: &Dataset, sorted: &Sorted) -> Result<Optio
     let full = regions(machine, &grid, sorted)?;
     let truth = |row: usize| sorted.truth.as_ref().map(|truth| truth[row]);
     let points = points.iter().zip(&chosen).map(|(point, &row)| (rounded(point[0]), rounded(point[1]), truth(row))).collect();
-    let names = [0, 1].map(|j| feature_name(machine, j));
+    let names = [0, 1].map(|j| machine.feature_name(j));
     Ok(Some((Plane { names, x, y, side: SIDE, full, points }, grid)))
 }
 
@@ -219,7 +175,7 @@ impl Scatter {
         let steps = Matrix::from_fn(STEPS, 1, |i, _| range[0] + (range[1] - range[0]) * i as f64 / (STEPS - 1) as f64);
         let full = self.packed(&Predictor::new(machine).predict(&steps.clone().into())?);
         let rows = packed::steps(at.into_iter(), range);
-        self.values.feature = Some(Feature { name: feature_name(machine, 0), range, rows, full });
+        self.values.feature = Some(Feature { name: machine.feature_name(0), range, rows, full });
         self.along = Some(steps);
         Ok(())
     }
@@ -243,7 +199,6 @@ impl Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kernelet::data::Label;
 
     #[test]
     fn equal_pictures_are_kept_once_and_large_ones_are_made_smaller() {
@@ -258,15 +213,6 @@ mod tests {
         let picture = |i: usize| (0..784).map(|bit| (i >> (bit % 11) & 1) as f64).collect::<Vec<f64>>();
         let kept = (0..1100).filter(|&i| full.place(&picture(i)).is_some()).count();
         assert_eq!(kept, BYTES / 392);
-    }
-
-    #[test]
-    fn a_coefficient_speaks_for_a_class() {
-        let labels: Vec<Label> = ["a", "b", "c"].into_iter().map(Label::new).collect();
-        assert_eq!(name(&Decision::Votes { labels: labels.clone() }, 1, 2.0), "for a, not c");
-        assert_eq!(name(&Decision::Votes { labels: labels.clone() }, 1, -2.0), "for c, not a");
-        assert_eq!(name(&Decision::Largest { labels }, 2, -1.0), "against c");
-        assert_eq!(name(&Decision::Values, 0, 1.0), "");
     }
 
     #[test]

@@ -11,8 +11,11 @@ use super::figures::{Figures, Level};
 const TEMPLATE: &str = include_str!("assets/report.html");
 const STYLE: &str = include_str!("assets/report.css");
 const SCRIPT: &str = concat!(
+    include_str!("assets/elements.js"),
     include_str!("assets/figures.js"),
+    include_str!("assets/parts.js"),
     include_str!("assets/tables.js"),
+    include_str!("assets/axes.js"),
     include_str!("assets/curves.js"),
     include_str!("assets/drawings.js"),
     include_str!("assets/page.js"),

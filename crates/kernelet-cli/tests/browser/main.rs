@@ -1,12 +1,14 @@
-//! The page of `report` in a real browser: `make test-browser`, where one is installed.
+//! The pages of `report` and `studio` in a real browser: `make test-browser`, where one is installed.
 //!
 //! A page is opened with a script of the test at its end, which uses the page as a reader would and leaves what it saw in an element; the
 //! browser prints the page as it then is.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod driver;
 #[path = "../cli/program.rs"]
 #[allow(dead_code)]
 mod program;
+mod studio;
 
 use std::{fs, process::Command};
 

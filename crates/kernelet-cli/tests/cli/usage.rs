@@ -27,6 +27,15 @@ fn completions_are_there_for_every_shell() {
 }
 
 #[test]
+fn the_studio_has_help_and_without_its_page_says_how_to_make_it() {
+    assert!(run(&["studio", "--help"]).succeeded().out.contains("--no-open"));
+    run(&["studio", "--port", "0"]).failed(2, "0 is not in 1..");
+    if cfg!(not(feature = "studio")) {
+        run(&["studio", "--no-open"]).failed(1, "this build has no studio");
+    }
+}
+
+#[test]
 fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
     let folder = Folder::new();
     let data = folder.file("a.svm", two_classes(20));

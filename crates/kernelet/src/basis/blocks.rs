@@ -6,7 +6,7 @@
 //! from for each vector; s at a time it is read once for s.
 //!
 //! Cost of m vectors among n points: n m (d + m) time, n m numbers.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Basis, DEPENDENT, growth::Known};
 use crate::{

@@ -11,7 +11,7 @@
 //! within a tile are rounded to it, sums over tiles and over outputs are not.
 use std::{ops::Range, sync::OnceLock};
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     Error, Result,

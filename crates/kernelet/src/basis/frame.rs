@@ -6,7 +6,7 @@
 //! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)]. Inner products of coordinates are the kernel
 //! `psi_z(x)' (K^z)^-1 psi_z(x')` [Wu2006 (40)]. The paper's T is `Lambda^-1/2 V'` from eigenvectors [Wu2006 (42)], ours is `L^-1`: either has
 //! `T'T = (K^z)^-1` [Wu2006 (43)], which is printed without the prime of the last V.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     Error, Result,

@@ -1,5 +1,5 @@
 //! Where inner products of candidates come from.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     data::Points,

@@ -4,7 +4,7 @@
 //! axis `(K[:, k] - sum_i axis_i axis_i[k]) / sqrt(d_k)`, and each d falls by the square of its new coordinate.
 //!
 //! Cost of m choices among n candidates: n m (d + m) time, n m numbers.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Basis, DEPENDENT,

@@ -3,7 +3,7 @@
 //! Values are divided by a power of two near the largest k(x, x), so that none is too large for single precision. Sums over them are in double
 //! precision, so that all that is done here is exact work on a matrix whose entries were rounded once. Cost of a product with a vector: n^2, and
 //! n^2 d more where the rows are not kept.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     data::Points,

@@ -2,7 +2,7 @@
 //! alone they have the smallest mean error on the sets that were tried.
 //!
 //! Cost of a round: n m d. Rounds end when no point changes its cluster.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Basis, BasisBudget, BasisMethod, JITTER, field::check_dense};
 use crate::{

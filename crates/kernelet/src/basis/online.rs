@@ -5,7 +5,7 @@
 //! form. The basis depends on the order of the points, and is larger than the greedy one for the same epsilon.
 //!
 //! Cost of a block of b points: b m (d + m), and b (d + m) for each that joins. Memory: b m + m^2 + m d numbers.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Basis, BasisBudget, BasisMethod, DEPENDENT, Frame, JITTER};
 use crate::{

@@ -6,7 +6,7 @@
 //! largest f of the vectors with the largest g; a step is halved until f does not fall.
 //!
 //! Cost: a step of a row is 2 m d; the mean is m kernel values for each training row, and m^3 / 3. Memory: O(m^2).
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::Frame;
 use crate::{

@@ -1,7 +1,5 @@
 //! When to stop adding vectors.
-use std::time::Instant;
-
-use crate::{Error, Result};
+use crate::{Error, Result, clock::Clock};
 
 /// When to stop: whichever bound is met first.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,12 +42,12 @@ impl Budget {
 /// A budget being spent.
 pub(crate) struct Spending<'a> {
     budget: &'a Budget,
-    begun: Instant,
+    begun: Clock,
 }
 
 impl<'a> Spending<'a> {
     pub fn begin(budget: &'a Budget) -> Self {
-        Spending { budget, begun: Instant::now() }
+        Spending { budget, begun: Clock::start() }
     }
 
     /// True when a machine of so many vectors, whose residual is this part of the first, is enough.
@@ -59,7 +57,7 @@ impl<'a> Spending<'a> {
 
     /// True when the time is over.
     pub fn out_of_time(&self) -> bool {
-        self.begun.elapsed().as_secs_f64() >= self.budget.max_seconds
+        self.begun.seconds() >= self.budget.max_seconds
     }
 }
 

@@ -3,7 +3,7 @@
 //! In LIBSVM's layout a vector has coefficients only for the pairs that its own class takes part in; a vector that all pairs share would be written up
 //! to (classes - 1) times. Here each vector goes to the class whose pairs use it most, and each pair gets the projection of its weight vector on
 //! the vectors of its two classes. Cost: N m d for the values, and m_ab^3 / 3 for a pair with m_ab vectors.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::Task;
 use crate::{

@@ -4,7 +4,7 @@
 //! then along the rows, up to 4 sigma away. Beyond the border the image is mirrored with its outermost pixels repeated
 //! (`c b a | a b c | c b a`), so that a plain background stays plain whatever its grey value.
 //! This is what `scipy.ndimage.gaussian_filter` does by default.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::Points;
 use crate::{

@@ -4,7 +4,7 @@
 //! each by one thread, so any number of threads gives the same bits.
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Csr, Points, Scale};
 use crate::{

@@ -1,5 +1,5 @@
 //! Cross-validation, and the choice of two settings by it.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::Scores;
 use crate::{

@@ -4,7 +4,7 @@
 //! values are multiplied. Rows are worked on in chunks of 256, each by one thread, so any number of threads gives the same bits.
 use std::{ops::Range, sync::OnceLock};
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Argument, Kernel,

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// Bytes that a kernel matrix may take by default: 32,768 rows.
-pub(crate) const USUAL_BYTES: usize = 8 << 30;
+pub(crate) const USUAL_BYTES: usize = 8usize.saturating_mul(1 << 30);
 
 /// K(X, X) of the chosen rows. A precomputed kernel reads it from the data; more than `most_bytes` is refused.
 pub(crate) fn kernel_matrix(kernel: &Kernel, data: &Dataset, rows: &[usize], most_bytes: usize, watch: &Watch) -> Result<Matrix> {

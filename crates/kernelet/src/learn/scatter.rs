@@ -10,7 +10,7 @@
 //! One group gives the covariance of kernel PCA, the classes as groups the within-class scatter of Fisher's discriminant: the Z of
 //! `[Franc2003 (5)]` is `D^1/2 P D^1/2`. The eigenvalues of S other than zero are those of `P G P`, `G = D^1/2 K D^1/2`.
 //! Cost of everything here: a few n^2.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::linalg::{Matrix, dot};
 

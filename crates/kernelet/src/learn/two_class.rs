@@ -5,7 +5,7 @@
 //! over all points for each vector would be.
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Fit, Multiclass,
@@ -107,7 +107,7 @@ impl<'a> Plan<'a> {
             true => Some(SharedRows::new(self.source.rows(&self.problems[0].rows, settings.tolerance)?, settings.cache_bytes / 2)),
             false => None,
         };
-        let threads = rayon::current_num_threads().min(count).max(1);
+        let threads = current_num_threads().min(count).max(1);
         let own = if shared.is_some() { settings.cache_bytes / 2 } else { settings.cache_bytes };
         let settings = Settings { cache_bytes: own / threads, ..*settings };
         let quiet = watch.silent();

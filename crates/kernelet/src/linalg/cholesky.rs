@@ -1,15 +1,19 @@
 //! The Cholesky factor of a symmetric positive definite matrix.
+#[cfg(feature = "parallel")]
+use crate::parallel::*;
 use faer::{
     Mat, MatMut, Par, Spec,
     dyn_stack::{MemBuffer, MemStack},
     linalg::cholesky::llt,
 };
-use rayon::prelude::*;
 
 use super::{Lower, Matrix};
 
 /// Right-hand sides that one thread solves for at a time, whatever the number of threads.
 const COLUMNS: usize = 32;
+
+/// Columns that are copied at a time.
+const BLOCK: usize = 32;
 
 /// `A = L L'`. Cost: n^3/3 to factor, 2 n^2 for each right-hand side.
 #[derive(Debug)]
@@ -21,9 +25,21 @@ impl Cholesky {
     /// Factors `a`, of which the lower triangle is read, on all threads of the current pool; the same bits for any number of them.
     /// None when a pivot is not positive: the matrix is not positive definite to working precision.
     pub fn new(a: &Matrix) -> Option<Self> {
-        let n = a.rows();
-        let mut factor = Mat::from_fn(n, n, |i, j| a.at(i, j));
-        let par = Par::rayon(0);
+        Self::leading(a, a.rows(), |_| 0.0)
+    }
+
+    /// The same of the first `n` rows and columns of `a`, with `more(i)` added to entry i of the diagonal.
+    pub fn leading(a: &Matrix, n: usize, more: impl Fn(usize) -> f64) -> Option<Self> {
+        let mut factor = Mat::zeros(n, n);
+        // Rows are read and columns written: in blocks that stay in cache.
+        for first in (0..n).step_by(BLOCK) {
+            for i in first..n {
+                let row = &a.row(i)[first..(first + BLOCK).min(i + 1)];
+                row.iter().enumerate().for_each(|(j, value)| factor[(i, first + j)] = *value);
+            }
+        }
+        (0..n).for_each(|i| factor[(i, i)] += more(i));
+        let par = all_threads();
         let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, Spec::default());
         let mut memory = MemBuffer::new(scratch);
         llt::factor::cholesky_in_place(factor.as_mut(), Default::default(), par, MemStack::new(&mut memory), Spec::default()).ok()?;
@@ -44,7 +60,7 @@ impl Cholesky {
             return;
         }
         let right = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
-        right.par_col_chunks_mut(COLUMNS).for_each(|block| {
+        column_blocks(right).for_each(|block| {
             let mut memory = MemBuffer::new(llt::solve::solve_in_place_scratch::<f64>(n, block.ncols(), Par::Seq));
             llt::solve::solve_in_place(self.factor.as_ref(), block, Par::Seq, MemStack::new(&mut memory));
         });
@@ -54,6 +70,34 @@ impl Cholesky {
     pub fn log_determinant(&self) -> f64 {
         (0..self.factor.nrows()).map(|i| 2.0 * self.factor[(i, i)].ln()).sum()
     }
+}
+
+#[cfg(feature = "parallel")]
+fn all_threads() -> Par {
+    Par::rayon(0)
+}
+
+#[cfg(not(feature = "parallel"))]
+fn all_threads() -> Par {
+    Par::Seq
+}
+
+/// Blocks of columns that are solved for side by side.
+#[cfg(feature = "parallel")]
+fn column_blocks(right: MatMut<f64>) -> impl ParallelIterator<Item = MatMut<f64>> {
+    right.par_col_chunks_mut(COLUMNS)
+}
+
+#[cfg(not(feature = "parallel"))]
+fn column_blocks(right: MatMut<f64>) -> impl Iterator<Item = MatMut<f64>> {
+    let mut rest = Some(right);
+    std::iter::from_fn(move || {
+        let right = rest.take().filter(|right| right.ncols() > 0)?;
+        let columns = right.ncols().min(COLUMNS);
+        let (block, after) = right.split_at_col_mut(columns);
+        rest = Some(after);
+        Some(block)
+    })
 }
 
 #[cfg(test)]

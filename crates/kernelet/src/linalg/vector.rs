@@ -1,5 +1,5 @@
 //! A matrix times a vector.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Matrix, dot};
 

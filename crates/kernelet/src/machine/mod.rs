@@ -1,6 +1,7 @@
 //! What is a trained kernel machine, and how does it predict?
 mod calibration;
 pub mod cascade;
+mod cascade_predict;
 mod decision;
 mod evaluator;
 mod expansion;
@@ -9,6 +10,9 @@ mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
+#[cfg(feature = "cuda")]
+mod on_card;
+mod parts;
 mod posterior;
 mod predict;
 mod probability;
@@ -24,6 +28,7 @@ pub use metadata::{BasisMetadata, FeatureMetadata, Metadata, MetricLoss, MetricM
 pub(crate) use norm::inner_products;
 pub use norm::{Weights, residual, squared_norm};
 pub use normal_classes::NormalClasses;
+pub use parts::Weighted;
 pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 pub use sets::{PredictionSets, ScoreKind, SetScores};

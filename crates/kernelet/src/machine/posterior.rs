@@ -3,7 +3,7 @@
 //! Over the coefficients w of some of the vectors (and of the offset) there is a normal posterior with covariance S = L L'; then the
 //! variance of a prediction is `noise + phi(x)' S phi(x) = noise + |L' phi(x)|^2` with phi(x) the kernel values and a 1 for the offset.
 //! Cost a row: m d for the kernel values and m^2 for the product.
-use rayon::prelude::*;
+use crate::parallel::*;
 use serde::{Deserialize, Serialize};
 
 use super::{Calibration, Decision, Machine};

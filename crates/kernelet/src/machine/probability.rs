@@ -5,7 +5,7 @@
 //! classes minimise `sum_{a<b} (r_ba p_a - r_ab p_b)^2` with sum 1 (Wu, Lin and Weng: Probability estimates for multi-class
 //! classification by pairwise coupling. JMLR 5, 2004, their second method), by the iteration and stopping rule of LIBSVM, so that the
 //! same numbers come out. Cost a row: the outputs, and classes^2 a step for the coupling.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Calibration, Decision, Machine, Pairwise};
 use crate::{Error, Result, linalg::Matrix};

@@ -15,7 +15,7 @@
 //! orthogonal to the earlier t, and so are those of Schur complements, which are zero on them; `q = t` for both.
 //! Cost of a column: n (d + k), of a deflation: K times a vector.
 use crate::Named;
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::super::kernel_rows::KernelRows;
 use crate::{

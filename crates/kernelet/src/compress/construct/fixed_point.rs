@@ -14,7 +14,7 @@
 //!
 //! Fixed points find a hill in a few steps but converge slowly to its top. So all starts move together for a few steps, each of two products of s (N + m) d,
 //! and the best of them climb on along the same gradient by L-BFGS.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     gradient::ascend,

@@ -2,7 +2,7 @@
 //!
 //! Each search maximises `|p|^2 / k(z, z)` [Schoelkopf1998 (8)] over z by L-BFGS. For functions of x.z the denominator is not constant, and the
 //! gradient is `(2 M X - |p|^2 2 k'(z.z) z / k(z, z)) / k(z, z)`. Searches run side by side; a step of one costs 2 (N + m) d.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     greedy::{Seek, grow},

@@ -1,5 +1,5 @@
 //! Several outputs: one set of vectors for all, one for each, or one for each that all of them use in the end.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{residual::Residual, target::Target};
 use crate::{

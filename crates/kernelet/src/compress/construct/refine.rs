@@ -6,7 +6,7 @@
 //! Most steps work in single precision, until the value falls by too little for it; the rest, and every coefficient and distance that is reported, are in
 //! double precision. Outputs that have vectors of their own keep them: each is refined by itself, all of them side by side.
 //! Cost of a step for N vectors of the machine, m small ones, d features: 2 N m d + m^3 / 3, about one evaluation a step.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{distance::Distance, fit::Fit, target::Target};
 use crate::{

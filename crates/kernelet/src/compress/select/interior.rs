@@ -5,7 +5,7 @@
 //! output, and `sum_k (S_k - E_k (K + S_k)^-1 E_k)` remains for dt: the cost is that of q small problems, not of one with all m q unknowns.
 //!
 //! Cost: about 2 q m^3 a step, some 15 to 30 steps; the outputs are on all threads.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::linalg::{Cholesky, Lower, Matrix, dot, outer_product, rows_times};
 

@@ -18,7 +18,7 @@
 //!
 //! Cost for n candidates, m vectors, q outputs: as `l1` for the first pass of each output, then for each penalty q walks among the u candidates that the
 //! first pass leaves to any output, with about u m for each change; memory n^2.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     homotopy::{Penalties, Walk},

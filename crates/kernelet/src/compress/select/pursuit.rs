@@ -8,7 +8,7 @@
 //! Cost for N candidates, m vectors, q outputs: N N_v d for the first r (N_v vectors of the machine), then N m (d + m + q); memory N m.
 //! The criterion of outputs needs the N x N matrix of inner products of the columns of kernel values: n N^2 more.
 use super::{plain, separate};
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     Error, Named, Result,

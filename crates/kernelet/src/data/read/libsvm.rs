@@ -2,7 +2,7 @@
 //!
 //! `#` begins a comment, blank lines are skipped and `qid:` tokens ignored. Large input is scanned in chunks of whole lines,
 //! which are the same for any number of threads and joined in order, so the first bad line of the file is the one reported.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Read, Reading, Wanted, number::number, source, targets::Targets};
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
 
 /// Reads whole lines from the middle of a file, `lines_before` of which went before.
 pub(super) fn read_lines(bytes: &[u8], origin: &str, lines_before: usize, how: &Reading) -> Result<Read> {
-    let alone = rayon::current_num_threads() == 1;
+    let alone = current_num_threads() == 1;
     read_in_chunks(bytes, origin, lines_before, how, if alone { bytes.len() } else { CHUNK })
 }
 

@@ -23,7 +23,7 @@ const ALWAYS_ALLOWED: u64 = 1 << 28;
 const GROWTH: u64 = 200;
 
 /// A packed file that has to be held as a whole may unpack to this much.
-const LARGEST_PACKED_WHOLE: usize = 1 << 32;
+const LARGEST_PACKED_WHOLE: usize = 4usize.saturating_mul(1 << 30);
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 

@@ -4,7 +4,7 @@
 //! for its kernel values, m^2 / 2 for its coordinates, m^2 / 2 for each system it is part of, and 2 m d where the vectors' gradient is wanted.
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     ask::{Ask, FitAsk},

@@ -17,7 +17,7 @@ pub use log_variance::fit_log_variance;
 pub use sigmoid::fit_sigmoid;
 pub use softmax::fit_softmax;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{Fit, Learner};
 use crate::{

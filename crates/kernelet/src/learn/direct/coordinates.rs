@@ -1,7 +1,7 @@
 //! The coordinates of all rows in a frame: held where they fit into memory, else computed again, block by block, whenever they are read.
 use std::{borrow::Cow, ops::Range};
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     basis::Frame,

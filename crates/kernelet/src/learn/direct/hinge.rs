@@ -1,5 +1,5 @@
 //! Machines with hinge loss, one for each class, on shared coordinates: an interior-point method each, from the solution before.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::Coordinates,

@@ -17,7 +17,7 @@
 //! already fits the training rows too closely.
 use std::borrow::Cow;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     Error, Result,

@@ -1,5 +1,5 @@
 //! The gradient of W: sums over the rows, whose number is what it costs.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},

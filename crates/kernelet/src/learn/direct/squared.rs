@@ -2,7 +2,7 @@
 //!
 //! `min sum_i weight_i |y_i - W'v_i|^2 + lambda |W|^2` is solved by `(V'DV + lambda I) W = V'Dy`. With residuals r the negative gradient is
 //! `2 weight_i r_ik`, and `|w_k|^2` counts lambda. Cost: n m (m / 2 + q) and m^3 / 3; memory m^2 and n q.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},

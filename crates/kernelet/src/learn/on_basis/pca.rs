@@ -3,7 +3,7 @@
 //! `S = sum_i d_i (v_i - mean)(v_i - mean)'` for the shares d_i of the rows; a component is an eigenvector of S, its feature is
 //! `w.(v - mean)`. Cost: n m^2 / 2 and 9 m^3 on one thread, and n^2 / 2 kernel values for the variance that all directions have together,
 //! none of which is kept.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{FrameLearner, InFrame};
 use crate::{

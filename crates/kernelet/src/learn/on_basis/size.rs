@@ -3,7 +3,7 @@
 //! In every fold the vectors are chosen once, up to the largest size; the machines of all smaller sizes live on the first of them. The size
 //! with the smallest mean loss is taken, the smaller one on a tie, and the machine learned anew from all rows: Diethe2015's 3.4 with five folds and
 //! every tenth size. Cost: folds + 1 bases, and a machine for each fold and size.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::OnBasis;
 use crate::{

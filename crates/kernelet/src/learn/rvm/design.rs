@@ -4,7 +4,7 @@
 //! k times the same column would share its coefficient between them and pay for it by k priors, so that a row written k times with 1 / k of its weight
 //! would not be the same row. The kernel matrix is kept where it fits the given memory,
 //! else its rows are computed again, 256 at a time, whenever all of them are needed. Memory: n^2 or 256 n numbers.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use crate::{
     data::{Points, repeated},

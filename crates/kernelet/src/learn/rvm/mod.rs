@@ -23,7 +23,7 @@ mod regression;
 #[cfg(test)]
 mod tests;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use self::{design::Design, laplace::Sides, model::Model};
 use super::{Fit, Learner, Report};

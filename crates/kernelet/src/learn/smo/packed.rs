@@ -1,7 +1,7 @@
 //! Dense points packed so that a kernel row is a run of multiply-adds.
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{RowSource, scan::LANES};
 use crate::{
@@ -186,7 +186,7 @@ impl<R: PanelReal> RowSource for Packed<R> {
     fn row(&self, i: usize, out: &mut [f32]) -> u64 {
         let (x, norm) = (self.all.point(i), self.all.norms[i]);
         let out = &mut out[..self.columns.norms.len()];
-        if self.columns.values.len() < WORTH_SHARING || rayon::current_num_threads() == 1 {
+        if self.columns.values.len() < WORTH_SHARING || current_num_threads() == 1 {
             self.fill(&x, norm, 0, out);
         } else {
             out.par_chunks_mut(GROUP * LANES).enumerate().for_each(|(g, out)| self.fill(&x, norm, g * GROUP, out));

@@ -1,7 +1,7 @@
 //! Sparse points: a kernel row is a pass over all stored values against one point spread out.
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     RowSource,

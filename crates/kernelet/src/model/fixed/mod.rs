@@ -11,7 +11,7 @@ mod kernel;
 mod rows;
 mod sums;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 pub(super) use kernel::{Curve, Values};
 pub(super) use rows::Input;
