@@ -42,14 +42,16 @@ def estimators():
         # Half of the rows are more than twice the smaller class in some of the checks, and labels are drawn: a wide kernel leaves no margin.
         settings = {"gamma": 5.0, "nu": 0.2} if make is svm.NuSVC else {"gamma": 0.1}
         yield make(kernel="rbf", **settings, **({"tol": 1e-10} if "nu" in known or "C" in known else {}))
-    yield from (kernelet.RVC(), kernelet.RVR(), kernelet.RVC(gamma=0.1), kernelet.RVR(gamma=0.1), kernelet.GreedyBasis(), kernelet.GreedyBasis(method="kmeans", n_vectors=5))
+    yield from (kernelet.RVC(), kernelet.RVR(), kernelet.GreedyBasis(), kernelet.GreedyBasis(method="kmeans", n_vectors=5))
 
 
 def expected_failures(estimator):
     """Each with its reason; where there is none the check must pass."""
     reasons = {}
     drawn = getattr(estimator, "method", None) in ("auto", "rpcholesky", "kmeans", "random") and estimator.n_vectors is not None
-    if isinstance(estimator, kernelet.SparseSVC) and drawn:
+    if isinstance(estimator, (kernelet.RVC, kernelet.RVR)):
+        reasons |= dict.fromkeys(WEIGHTS, "a repeated row is one more column to choose, and the evidence has many local maxima")
+    elif isinstance(estimator, kernelet.SparseSVC) and drawn:
         reasons |= dict.fromkeys(WEIGHTS, "the vectors start at rows that are drawn, and other rows are other draws")
     elif estimator.gamma == "scale":
         reasons |= dict.fromkeys(WEIGHTS, "gamma='scale' is the variance of X as in scikit-learn's SVC, which no weight changes")
