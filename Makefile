@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library studio bench-device test-wheel test-sklearn-oldest gallery doc
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,7 +64,7 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 	fi
 
 test-wheel: wheel ## audits the wheel and installs it in a fresh environment without Rust; SDIST=1 also builds the source distribution
-	cd python && ../target/python-venv/bin/maturin sdist --quiet --out ../target/wheels
+	cd python && ../target/python-venv/bin/maturin sdist --out ../target/wheels
 	SDIST=$(SDIST) sh python/tests/wheel.sh $(CURDIR)/target/wheels/kernelet-*.whl $(CURDIR)/target/wheels/kernelet-*.tar.gz
 
 # The oldest scikit-learn that the package promises to work with, in an environment of its own; the wheel is the one of test-python.
@@ -89,19 +89,19 @@ mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit 
 
 # One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
 SECONDS ?= 60
-FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem
+FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
 	for name in $(FUZZ); do \
 		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run "$$name" target/fuzz-corpus/"$$name" -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
 	done
 
-test-hard: ## the long runs of the tests of faults and limits: hundreds of killed, interrupted and starved processes
-	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet-cli --test faults -- --nocapture
-	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet --test metamorphic
+test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test --workspace --test faults --test hostile --test metamorphic -- --nocapture
 
 deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
 	cargo deny check
+
 library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for programs that call C
 	cargo build --release -p kernelet-c
 	mkdir -p target/library
@@ -162,6 +162,14 @@ bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; 
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/direct.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
 
+bench-check: ## instruction counts of ten hot paths; fails where one is 5 % above the baseline (needs valgrind)
+	cargo build --release -p kernelet-cli
+	python3 benches/check.py
+
+bench-check-accept: ## the instruction counts of this processor become the baseline
+	cargo build --release -p kernelet-cli
+	python3 benches/check.py --accept
+
 bench-compress: ## compression by auto beside random vectors with a refit; DATA=DIR adds the papers' sets
 	cargo build --release -p kernelet-cli
 	test -d target/peers-venv || python3 -m venv target/peers-venv
@@ -198,10 +206,35 @@ bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting,
 
 bench-trust: ## how often promises hold, how sharp goals are, what cascades cost; DATA=DIR has the sets, SETS=a,b PARTS=splits,sharp,cascades DRAWS=N
 	cargo build --release -p kernelet-cli
-	cargo run --release -p kernelet --example trust -- $(or $(DRAWS),400)
+	cargo build --release -p kernelet --example trust
+	target/release/examples/trust $(or $(DRAWS),400)
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet scikit-learn scipy
-	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS))
+	target/peers-venv/bin/python benches/peers/trust.py $(if $(DATA),--data-dir $(DATA)) $(if $(SETS),--sets $(SETS)) $(if $(PARTS),--parts $(PARTS)) $(if $(DRAWS),--draws $(DRAWS))
+
+target/tools/bin/mdbook:
+	cargo install mdbook --version 0.5.4 --locked --quiet --no-default-features --features search --root target/tools
+
+site: target/tools/bin/mdbook ## the documentation site, in target/site/html, with every link checked
+	python3 docs/site.py target/tools/bin/mdbook target/site
+
+# On a machine with an NVIDIA card. CUDA's compute-sanitizer is used where it is installed; CORE is the folder of the Python extension, DATA that of mnist.npz and covtype.npz.
+TEST_GPU ?= $(shell ls -t target/release/deps/kernelet-* 2>/dev/null | grep -v '\.' | head -1)
+build-gpu: ## the programs that test-gpu and bench-gpu run, to be carried to a machine with a card: target/gpu
+	cargo test --release -p kernelet --features cuda --lib --no-run
+	cd python && PYO3_NO_PYTHON=1 cargo build --release -p kernelet-python
+	mkdir -p target/gpu
+	cp "$(TEST_GPU)" target/gpu/kernelet-tests && strip target/gpu/kernelet-tests
+	cp target/release/lib_core.so target/gpu/_core.so && strip target/gpu/_core.so
+	cp benches/gpu/bench.py benches/gpu/kernels.py benches/gpu/test.sh crates/kernelet/src/device/kernels/*.z target/gpu/
+	test -z "$(DATA)" || cp $(DATA)/mnist/mnist.npz $(DATA)/covtype/covtype.npz target/gpu/
+
+test-gpu: ## the tests that need an NVIDIA card, then memcheck and racecheck of every kernel; after build-gpu, on the machine with the card
+	sh target/gpu/test.sh target/gpu/kernelet-tests
+
+bench-gpu: ## prediction and training on an NVIDIA card beside torch; after build-gpu, on the machine with the card; PARTS=resident,mnist,.. GENERATION=sm_90
+	python3 target/gpu/kernels.py target/gpu/$(or $(GENERATION),sm_90).z
+	python3 target/gpu/bench.py target/gpu --data-dir target/gpu $(if $(PARTS),--parts $(PARTS))
 
 doc: ## the library's documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import maturin
-from maturin import build_sdist, get_requires_for_build_sdist, prepare_metadata_for_build_wheel  # noqa: F401
+from maturin import get_requires_for_build_sdist  # noqa: F401
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAME = "kernelet.exe" if os.name == "nt" else "kernelet"
@@ -25,10 +25,16 @@ def check_rust() -> None:
         )
 
 
-def put_program(target: str | None = None) -> None:
-    """Compiles the program and puts it where maturin takes scripts from; a source distribution has none."""
+def folder_of_scripts() -> pathlib.Path:
+    """Where maturin takes scripts from; it wants the folder whatever it is asked for, and neither a clone nor a source distribution has it."""
     scripts = HERE / "kernelet.data" / "scripts"
     scripts.mkdir(parents=True, exist_ok=True)
+    return scripts
+
+
+def put_program(target: str | None = None) -> None:
+    """Compiles the program and puts it where maturin takes scripts from; a source distribution has none."""
+    scripts = folder_of_scripts()
     manifest = HERE.parent / "crates" / "kernelet-cli" / "Cargo.toml"
     if not manifest.exists():
         return
@@ -42,6 +48,17 @@ def put_program(target: str | None = None) -> None:
 def get_requires_for_build_wheel(config_settings=None):
     check_rust()
     return maturin.get_requires_for_build_wheel(config_settings)
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    check_rust()
+    folder_of_scripts()
+    return maturin.prepare_metadata_for_build_wheel(metadata_directory, config_settings)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    folder_of_scripts()
+    return maturin.build_sdist(sdist_directory, config_settings)
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):

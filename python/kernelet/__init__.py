@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._cascade import Cascade
     from ._compress import compress
     from ._fisher import SparseKernelFisher
+    from ._folded import fold
     from ._goals import GoalWarning
     from ._logistic import SparseLogistic
     from ._one_class import SparseOneClassSVM
@@ -44,6 +45,7 @@ __all__ = [
     "SparseSVR",
     "__version__",
     "compress",
+    "fold",
     "plot_boundary",
     "plot_scales",
     "plot_vectors",
@@ -66,6 +68,7 @@ _HOMES = {
     "SparseSVC": "_svm",
     "SparseSVR": "_svm",
     "compress": "_compress",
+    "fold": "_folded",
     "plot_boundary": "_plots",
     "plot_scales": "_plots",
     "plot_vectors": "_plots",

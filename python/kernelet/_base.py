@@ -17,9 +17,10 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _c
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
+from ._device import lies_on_card, outputs_there, placed
 from ._files import parameters, with_estimator
 from ._path import path_of
-from ._request import request, watched
+from ._request import options_of, request, watched
 from ._tables import encoded, known, learned, needs_encoding
 from ._warnings import warn_of_training
 from ._types import Self
@@ -36,7 +37,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support", "_reservoir", "_sums"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support", "_reservoir", "_sums", "_placed"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:
@@ -83,7 +84,7 @@ class KernelMachine(BaseEstimator):
                 value = self._usual_gamma()
             if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
-        return request(settings | more | (getattr(self, "options", None) or {}))
+        return request(settings | more | options_of(getattr(self, "options", None)))
 
     def _defaults(self) -> dict[str, Any]:
         """The values of the parameters that need not be asked for."""
@@ -91,7 +92,7 @@ class KernelMachine(BaseEstimator):
 
     def _names(self) -> dict[str, str]:
         """The parameters that are settings of a request, and the names of those settings."""
-        common = {name: name for name in ("gamma", "degree", "coef0", "method", "ard", "projection", "tune")}
+        common = {name: name for name in ("gamma", "degree", "coef0", "method", "ard", "projection", "tune", "device")}
         return common | self._settings
 
     def _usual_gamma(self) -> str:
@@ -207,7 +208,9 @@ class KernelMachine(BaseEstimator):
         return rows_of(X)
 
     def _outputs(self, X):
-        machine = self._fitted()
+        machine = placed(self, self._fitted())
+        if lies_on_card(X):
+            return outputs_there(machine, X, len(machine.offsets()))
         return machine.outputs(self._checked(X), self._threads())
 
     # Fitted state ------------------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +20,10 @@ from ._convert import Converted, convert
 from ._goals import GoalWarning
 from ._labels import Labels
 from ._path import Path
-from ._request import request, watched
+from ._request import options_of, request, watched
 from ._tables import encoded
 from ._tables import known as known_of
+from ._warnings import warn
 from ._wrappers import of_wrapper
 
 
@@ -40,6 +40,7 @@ def compress(
     max_bytes: int | None = None,
     confidence: float | None = None,
     rows: str | None = None,
+    time: float | None = None,
     cascade: bool = False,
     max_disagreement: float | None = None,
     X_calibrate: Any = None,
@@ -77,6 +78,8 @@ def compress(
         trained on; with training rows alone the loss is only estimated. See ``validation_``.
     rows : {'auto', 'fresh', 'training'}, default=None
         Where the rows of X come from; None and 'auto' recognise the training rows of the model.
+    time : float, default=None
+        Seconds after which the best machine so far is the result, which then depends on the machine it runs on; None is no limit.
     cascade : bool, default=False
         Make a :class:`Cascade` instead: small machines before the full one, with the promise that at most ``max_disagreement`` of new rows are answered
         otherwise than by the full machine.
@@ -130,12 +133,16 @@ def compress(
     True
     """
     asked: dict[str, Any] = {"vectors": n_vectors, "fraction": fraction, "max-residual": max_residual, "max-loss": max_loss, "min-agreement": min_agreement}
-    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows}
+    asked |= {"max-bytes": max_bytes, "metric": metric, "refit": refit, "refine": refine, "method": method, "seed": _seed(random_state), "confidence": confidence, "rows": rows, "time": time}
     asked |= {"cascade": cascade, "max-disagreement": max_disagreement, "by-class": by_class, "abstain": abstain}
     # Methods by name have every size for little; auto would try several strategies at each.
-    asked |= {"path": method != "auto"} | (options or {})
+    asked |= {"path": method != "auto"} | options_of(options)
     if X_calibrate is not None and not cascade:
         raise ValueError("X_calibrate is for cascade=True; rows that certify max_loss and min_agreement are given as X")
+    if n_vectors is not None and (isinstance(n_vectors, bool) or not isinstance(n_vectors, (int, np.integer))):
+        raise TypeError(f"n_vectors must be an integer or None, not {n_vectors!r}")
+    if X is not None and y is not None:
+        check_consistent_length(X, y)
     work = _Work(asked, effective_n_jobs(n_jobs), verbose, X_calibrate)
     return work.smaller(model, X, y)
 
@@ -163,7 +170,7 @@ class _Work:
         arguments = (request(self.asked), found.machine, rows_of(rows), calibrate, codes, self.threads)
         made, notes = watched(_core.compress_cascade, *arguments, verbose=self.verbose, names={"data": "X", "calibrate": "X_calibrate"})
         for note in notes:
-            warnings.warn(note, UserWarning, stacklevel=6)
+            warn(note)
         return Cascade()._keep(made, found.known["classes_"])
 
     def one(self, found: Converted, X: Any, y: Any) -> Any:
@@ -171,7 +178,7 @@ class _Work:
         rows = found.rows if X is None else _rows(found, about, X)
         codes, values = (None, None) if y is None else _target(found, about, rows, y)
         if found.note:
-            warnings.warn(found.note, UserWarning, stacklevel=5)
+            warn(found.note)
         # Decisions of pairs need a machine that has them.
         pairs = found.params.get("decision_function_shape") == "ovo" and "layout" not in self.asked
         asked = self.asked | ({"layout": "pairs"} if pairs else {})
@@ -182,7 +189,7 @@ class _Work:
         machine, path, report = watched(_core.compress, *arguments, verbose=self.verbose, names={"vectors": "n_vectors", "data": "X"})
         known = json.loads(report)
         if known.get("goals_met", True) is not True:
-            warnings.warn(GoalWarning(known["goals_met"], known["missing"]), stacklevel=5)
+            warn(GoalWarning(known["goals_met"], known["missing"]))
         return _estimator(found, machine, path, known)
 
 

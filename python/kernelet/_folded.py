@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
 
 from . import _core
 from ._arrays import rows_of
+from ._base import KernelMachine
+from ._path import Path
 
 
 class SmallPipeline(Pipeline):
@@ -65,6 +69,45 @@ class SmallPipeline(Pipeline):
 
     def _whole(self) -> _core.Machine:
         return folded([step for _, step in self.steps[:-1]], self[-1]._to_file())
+
+
+def fold(model: Any) -> Any:
+    """A fitted pipeline of scalers and an estimator of this package as one estimator for rows that are not scaled.
+
+    Parameters
+    ----------
+    model : fitted Pipeline, or a search for one
+        It ends in an estimator of this package; before it are any of ``StandardScaler``, ``MinMaxScaler``, ``MaxAbsScaler``, ``RobustScaler``.
+
+    Returns
+    -------
+    estimator : estimator of the class of the last step
+        A copy with the scalers inside, whose ``predict``, ``save``, ``to_onnx``, ``to_c`` and ``to_javascript`` take rows as the pipeline does.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from kernelet import SparseSVC, fold
+    >>> X, y = load_wine(return_X_y=True)
+    >>> pipeline = make_pipeline(StandardScaler(), SparseSVC(6, random_state=0)).fit(X, y)
+    >>> bool((fold(pipeline).predict(X) == pipeline.predict(X)).all())
+    True
+    """
+    model = getattr(model, "best_estimator_", model)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if not isinstance(last, KernelMachine):
+        raise TypeError(f"fold takes fitted pipelines that end in an estimator of kernelet, not {type(last).__name__}; compress makes such pipelines")
+    check_is_fitted(model)
+    steps = [step for _, step in model.steps[:-1] if step is not None and step != "passthrough"] if isinstance(model, Pipeline) else []
+    whole, path = copy.copy(last), last.path_
+    whole._set_machine(folded(steps, last._to_file()))
+    whole.path_ = Path(path.rows(), lambda n_vectors: folded(steps, path.at(n_vectors)))
+    whole.__dict__.pop("feature_names_in_", None)
+    if hasattr(model, "feature_names_in_"):
+        whole.feature_names_in_ = model.feature_names_in_
+    return whole
 
 
 def folded(steps: list[Any], machine: _core.Machine) -> _core.Machine:

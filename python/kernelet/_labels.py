@@ -12,7 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from ._base import KernelMachine
+from ._device import lies_on_card, placed
 from ._files import saved_classes
+from ._request import options_of
 from ._types import Self
 
 
@@ -96,8 +98,26 @@ class Labels(KernelMachine):
         """
         machine = self._fitted()
         if getattr(self, "break_ties", False) and len(self.classes_) > 2:
+            _check_ties(self)
             return self.classes_[self.decision_function(X).argmax(axis=1)]
-        return self.classes_[machine.classes(self._checked(X), self._threads())]
+        if lies_on_card(X):
+            return self._classes_there(X)
+        return self.classes_[placed(self, machine).classes(self._checked(X), self._threads())]
+
+    def _classes_there(self, X: Any) -> Any:
+        """Classes of rows that lie on a card: there where classes are numbers, else in memory. The largest output wins; of one output its sign."""
+        outputs = self._outputs(X)
+        decision = json.loads(self._fitted().description())["decision"]
+        turned = decision["rule"] == "sign" and decision["positive"] != label(self.classes_.tolist()[1])
+        if turned or decision["rule"] not in ("sign", "largest"):
+            raise ValueError("classes of this machine are not those of the largest output; bring X to the processor, or use decision_function")
+        codes = (outputs[:, 0] > 0) * 1 if outputs.shape[1] == 1 else outputs.argmax(1)
+        if self.classes_.dtype.kind not in "biuf":
+            return self.classes_[np.asarray(codes.cpu() if hasattr(codes, "cpu") else codes.get())]
+        module = type(outputs).__module__.split(".")[0]
+        library = __import__(module)
+        known = library.as_tensor(self.classes_, device=outputs.device) if module == "torch" else library.asarray(self.classes_)
+        return known[codes]
 
     def decision_function(self, X: Any) -> NDArray[Any]:
         """How far each row is on the side of each class.
@@ -255,15 +275,20 @@ class Decisions(Labels):
             raise ValueError(f"decision_function_shape is {self.decision_function_shape!r}, but must be 'ovr' or 'ovo'")
         if self.decision_function_shape == "ovr" or len(self.classes_) < 3:
             return
-        if self.break_ties:
-            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        _check_ties(self)
         usual = "one-vs-one" if self._count() is None or self._learner == "nu-svc" else "shared"
-        options = getattr(self, "options", None) or {}
+        options = options_of(getattr(self, "options", None))
         how = options.get("multiclass") or getattr(self, "multiclass", None) or usual
         if how != "one-vs-one":
             raise ValueError(
                 "decision_function_shape='ovo' needs machines for pairs of classes: multiclass='one-vs-one' with n_vectors=None or a method that chooses a basis"
             )
+
+
+def _check_ties(estimator: Any) -> None:
+    """Ties between classes are broken by decisions of classes; parameters may have been set after fit."""
+    if estimator.break_ties and estimator.decision_function_shape == "ovo":
+        raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
 
 
 def label(value) -> str:

@@ -28,6 +28,9 @@ class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, La
         Factors of C for the classes.
     {metric}
     {tune}
+    device : str or None, default=None
+        Where sums over rows are computed: ``'cpu'``, ``'cuda'`` or ``'cuda:N'``, an NVIDIA card, for direct training with the gaussian kernel and for prediction, then in
+        single precision. None is the processor. Arrays that lie on the card are predicted there.
     {common}
 
     Attributes
@@ -65,6 +68,7 @@ class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, La
         ard: bool = False,
         projection: int | None = None,
         tune: bool = False,
+        device: str | None = None,
         options: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -81,6 +85,7 @@ class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, La
         self.ard = ard
         self.projection = projection
         self.tune = tune
+        self.device = device
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -47,6 +47,10 @@ class Path:
         """The names of the metrics."""
         return list(self._columns)
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The metrics of each size."""
+        return [dict(zip(self._columns, values, strict=True)) for values in zip(*self._columns.values(), strict=True)]
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._columns[name]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier, is_outlier_detector, is_regressor
-from sklearn.metrics import balanced_accuracy_score, mean_absolute_error, mean_squared_error, r2_score
+from sklearn.metrics import accuracy_score, balanced_accuracy_score, mean_absolute_error, mean_squared_error, r2_score
 from sklearn.pipeline import Pipeline
 
 from ._base import KernelMachine
@@ -61,7 +61,7 @@ def report(model: Any, X: Any = None, y: Any = None) -> Report:
     Parameters
     ----------
     model : fitted estimator
-        An estimator of this package, or a pipeline that ends in one.
+        An estimator of this package, a pipeline that ends in one, or a search for either.
     X : {array-like, sparse matrix} of shape (n_samples, n_features), default=None
         Rows that were not used for training.
     y : array-like of shape (n_samples,), default=None
@@ -83,6 +83,7 @@ def report(model: Any, X: Any = None, y: Any = None) -> Report:
     >>> page["accuracy"] > 0.9
     True
     """
+    model = getattr(model, "best_estimator_", model)
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if not isinstance(last, KernelMachine):
         raise TypeError(f"report takes estimators of kernelet and pipelines that end in one, not {type(last).__name__}")
@@ -126,7 +127,7 @@ def _quality(model: Any, X: Any, y: Any) -> dict[str, Any]:
         return facts
     if is_classifier(model):
         predicted = model.predict(X)
-        return facts | {"accuracy": float(np.mean(predicted == np.asarray(y))), "balanced accuracy": float(balanced_accuracy_score(y, predicted))}
+        return facts | {"accuracy": float(accuracy_score(y, predicted)), "balanced accuracy": float(balanced_accuracy_score(y, predicted))}
     if is_regressor(model):
         predicted = model.predict(X)
         errors = {"R2": r2_score(y, predicted), "root mean squared error": mean_squared_error(y, predicted) ** 0.5, "mean absolute error": mean_absolute_error(y, predicted)}

@@ -15,6 +15,13 @@ def request(settings: dict[str, Any]) -> str:
     return json.dumps({name: _plain(name, value) for name, value in settings.items() if value is not None and value is not False})
 
 
+def options_of(options: Any) -> dict[str, Any]:
+    """Further settings by name, of which there may be none."""
+    if options is not None and not isinstance(options, dict):
+        raise TypeError(f"options must be a dict of settings by name, not {options!r}")
+    return options or {}
+
+
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()

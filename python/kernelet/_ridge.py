@@ -28,6 +28,9 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         Also learn the standard deviations that ``predict(X, return_std=True)`` returns, by cross-validation, which takes five more fits.
     {metric}
     {tune}
+    device : str or None, default=None
+        Where sums over rows are computed: ``'cpu'``, ``'cuda'`` or ``'cuda:N'``, an NVIDIA card, for direct training with the gaussian kernel and for prediction, then in
+        single precision. None is the processor. Arrays that lie on the card are predicted there.
     {common}
 
     Attributes
@@ -68,6 +71,7 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         ard: bool = False,
         projection: int | None = None,
         tune: bool = False,
+        device: str | None = None,
         options: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -84,6 +88,7 @@ class SparseKernelRidge(RegressorMixin, StreamedNumbers, Blocks, Numbers, Kernel
         self.ard = ard
         self.projection = projection
         self.tune = tune
+        self.device = device
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

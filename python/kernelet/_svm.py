@@ -45,6 +45,9 @@ class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Support, Probabilities
         Megabytes for kernel values of the full machine.
     {metric}
     {tune}
+    device : str or None, default=None
+        Where sums over rows are computed: ``'cpu'``, ``'cuda'`` or ``'cuda:N'``, an NVIDIA card, for direct training with the gaussian kernel and for prediction, then in
+        single precision. None is the processor. Arrays that lie on the card are predicted there.
     {common}
 
     Attributes
@@ -95,6 +98,7 @@ class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Support, Probabilities
         ard: bool = False,
         projection: int | None = None,
         tune: bool = False,
+        device: str | None = None,
         options: dict[str, Any] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = None,
@@ -120,6 +124,7 @@ class SparseSVC(ClassifierMixin, StreamedClasses, Blocks, Support, Probabilities
         self.ard = ard
         self.projection = projection
         self.tune = tune
+        self.device = device
         self.options = options
         self.n_jobs = n_jobs
         self.random_state = random_state

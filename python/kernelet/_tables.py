@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import warnings
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._warnings import warn
 
 
 def is_frame(X: Any) -> bool:
@@ -59,7 +59,7 @@ def learned(X: Any) -> str | None:
     columns = json.loads(table)["columns"]
     for column in columns:
         if column["kind"] == "ignored":
-            warnings.warn(f"column {column['name']!r} has no values and is ignored", UserWarning, stacklevel=5)
+            warn(f"column {column['name']!r} has no values and is ignored")
     plain = all(column["kind"] == "number" and not column["flagged"] for column in columns)
     return None if plain else table
 
@@ -79,7 +79,7 @@ def encoded(table: str, X: Any) -> Any:
         columns.append(_numbers(series) if _is_numeric(series.dtype) else _cells(series))
     rows, notes = _core.encode_table(table, columns)
     for note in notes:
-        warnings.warn(note, UserWarning, stacklevel=5)
+        warn(note)
     return rows
 
 

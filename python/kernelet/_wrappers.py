@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.multioutput import MultiOutputClassifier, MultiOutputRegressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from ._curves import calibrated_again
@@ -58,8 +60,8 @@ def of_one_vs_one(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
     for (first, second), part in zip(pairs, _real(model.estimators_), strict=True):
         rows, sides = X, None
         if y is not None:
-            mine = np.isin(y, model.classes_[[first, second]])
-            rows, sides = X[np.flatnonzero(mine)], (np.asarray(y)[mine] == model.classes_[second]).astype(int)
+            mine = np.flatnonzero(np.isin(y, model.classes_[[first, second]]))
+            rows, sides = None if X is None else _safe_indexing(X, mine), (np.asarray(y)[mine] == model.classes_[second]).astype(int)
         parts.append(smaller(part, rows, sides))
     return _with_parts(model, parts)
 
@@ -67,6 +69,8 @@ def of_one_vs_one(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
 def of_targets(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
     """A smaller machine for each target."""
     targets = None if y is None else np.asarray(y)
+    if targets is not None and (targets.ndim != 2 or targets.shape[1] != len(model.estimators_)):
+        raise ValueError(f"y must have one column for each of the {len(model.estimators_)} targets of the model; its shape is {targets.shape}")
     return _with_parts(model, [smaller(part, X, None if targets is None else targets[:, k]) for k, part in enumerate(_real(model.estimators_))])
 
 
@@ -80,6 +84,11 @@ def of_transformed_target(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
     small = copy.copy(model)
     small.regressor_ = smaller(model.regressor_, X, target)
     return small
+
+
+def of_frozen(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
+    """The estimator inside, still protected from being fitted again."""
+    return FrozenEstimator(smaller(model.estimator, X, y))
 
 
 def of_gaussian_process_classifier(model: Any, X: Any, y: Any, smaller: Smaller) -> Any:
@@ -109,6 +118,7 @@ WRAPPERS: dict[type, Callable[[Any, Any, Any, Smaller], Any]] = {
     MultiOutputRegressor: of_targets,
     TransformedTargetRegressor: of_transformed_target,
     GaussianProcessClassifier: of_gaussian_process_classifier,
+    FrozenEstimator: of_frozen,
 }
 
 

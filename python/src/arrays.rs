@@ -4,7 +4,7 @@ use kernelet::{
     linalg::{Matrix, Real},
     machine::DenseRows,
 };
-use numpy::{Element, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::work::refused;
@@ -89,4 +89,10 @@ pub fn target(codes: Option<PyReadonlyArray1<u32>>, values: Option<PyReadonlyArr
         return Ok(Target::Classes(Classes { labels, codes }));
     }
     Ok(values.map(|values| matrix(&values)).transpose()?.map_or(Target::None, Target::Values))
+}
+
+/// A matrix as an array, without a copy.
+pub fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
+    let shape = [matrix.rows(), matrix.cols()];
+    PyArray1::from_vec(py, matrix.into_values()).reshape(shape)
 }

@@ -1,10 +1,13 @@
 //! A cascade of machines in Python.
-use std::path::PathBuf;
+use std::{borrow::Cow, path::PathBuf};
 
 use kernelet::{
     data::{Dataset, Label},
     evaluate::exits::exit_rate,
-    machine::{Prediction, cascade::Cascade},
+    machine::{
+        Prediction,
+        cascade::{Cascade, CascadePredictor},
+    },
     model,
     request::Compress,
 };
@@ -24,7 +27,13 @@ type Codes<'py> = Bound<'py, PyArray1<i64>>;
 /// Small machines before a large one.
 #[pyclass(frozen, name = "Cascade", module = "kernelet._core")]
 pub struct PyCascade {
-    cascade: Cascade,
+    ready: CascadePredictor<'static>,
+}
+
+impl PyCascade {
+    fn new(cascade: Cascade) -> Self {
+        PyCascade { ready: CascadePredictor::new(Cow::Owned(cascade)) }
+    }
 }
 
 #[pymethods]
@@ -34,7 +43,7 @@ impl PyCascade {
     fn answers<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<(Codes<'py>, Codes<'py>, u64)> {
         guarded(|| {
             let (points, pool) = (rows.to_points()?, pool(threads)?);
-            let answers = py.detach(|| pool.install(|| self.cascade.predict(&points))).map_err(refused)?;
+            let answers = py.detach(|| pool.install(|| self.ready.predict(&points))).map_err(refused)?;
             let codes: Vec<i64> = match &answers.prediction {
                 Prediction::Classes { codes, .. } => codes.iter().map(|&code| i64::from(code)).collect(),
                 Prediction::Values(_) => vec![],
@@ -49,38 +58,39 @@ impl PyCascade {
     fn monitor(&self, py: Python, rows: Rows, threads: usize) -> PyResult<String> {
         guarded(|| {
             let (points, pool) = (rows.to_points()?, pool(threads)?);
-            let rate = py.detach(|| pool.install(|| exit_rate(&self.cascade, &points))).map_err(refused)?;
+            let rate = py.detach(|| pool.install(|| exit_rate(&self.ready, &points))).map_err(refused)?;
             Ok(json!(rate).to_string())
         })
     }
 
     /// Stages, promise and labels, as JSON text.
     fn description(&self) -> String {
-        let stages = self.cascade.stages.iter().map(|stage| {
+        let cascade = self.ready.cascade();
+        let stages = cascade.stages.iter().map(|stage| {
             json!({ "vectors": stage.machine.n_vectors(), "threshold": stage.threshold, "exits": stage.exits, "head": stage.head.is_some() })
         });
-        let labels: Vec<String> = self.cascade.labels().iter().map(Label::to_string).collect();
+        let labels: Vec<String> = cascade.labels().iter().map(Label::to_string).collect();
         let about = json!({
-            "stages": stages.collect::<Vec<_>>(), "promise": self.cascade.promise, "labels": labels, "dim": self.cascade.dim(),
-            "abstain": self.cascade.full.is_none(),
+            "stages": stages.collect::<Vec<_>>(), "promise": cascade.promise, "labels": labels, "dim": cascade.dim(),
+            "abstain": cascade.full.is_none(),
         });
         about.to_string()
     }
 
     /// The content of a file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        guarded(|| Ok(PyBytes::new(py, &model::cascade::to_bytes(&self.cascade).map_err(refused)?)))
+        guarded(|| Ok(PyBytes::new(py, &model::cascade::to_bytes(self.ready.cascade()).map_err(refused)?)))
     }
 
     /// The cascade in the content of a file.
     #[staticmethod]
     fn from_bytes(bytes: &[u8]) -> PyResult<PyCascade> {
-        guarded(|| model::cascade::from_bytes(bytes, "these bytes").map(|cascade| PyCascade { cascade }).map_err(refused))
+        guarded(|| model::cascade::from_bytes(bytes, "these bytes").map(PyCascade::new).map_err(refused))
     }
 
     /// Writes a file that the program reads.
     fn save(&self, path: PathBuf) -> PyResult<()> {
-        guarded(|| model::cascade::save(&self.cascade, path).map_err(refused))
+        guarded(|| model::cascade::save(self.ready.cascade(), path).map_err(refused))
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyBytes>,))> {
@@ -111,6 +121,6 @@ pub fn compress_cascade(
         let original = machine.inner().clone();
         let done = work::interruptible(py, threads, report, move |watch| request.cascaded(&original, &data, &calibrate, watch))?;
         let made = done.map_err(refused)?;
-        Ok((PyCascade { cascade: made.cascade }, made.notes))
+        Ok((PyCascade::new(made.cascade), made.notes))
     })
 }

@@ -3,7 +3,10 @@ mod arrays;
 mod blocks;
 mod cascade;
 mod compress;
+mod files;
 mod machine;
+mod outputs;
+mod parts;
 mod path;
 mod table;
 mod work;
@@ -33,6 +36,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(table::learn_table, module)?)?;
     module.add_function(wrap_pyfunction!(table::encode_table, module)?)?;
     blocks::register(module)?;
+    module.add_function(wrap_pyfunction!(devices, module)?)?;
     module.add_function(wrap_pyfunction!(train, module)?)?;
     module.add_function(wrap_pyfunction!(basis, module)?)?;
     module.add_function(wrap_pyfunction!(online_basis, module)?)?;
@@ -121,6 +125,12 @@ fn online_basis(
             .map(|frame| PyMachine::new(frame.coordinates_machine()))
             .ok_or_else(|| PyValueError::new_err("no row is as far as epsilon from nothing; choose a smaller epsilon"))
     })
+}
+
+/// The NVIDIA cards of this machine, as JSON text.
+#[pyfunction]
+fn devices(py: Python) -> String {
+    json!(py.detach(kernelet::device::devices)).to_string()
 }
 
 /// True when no number is NaN or infinite.

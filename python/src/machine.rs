@@ -1,50 +1,41 @@
 //! A trained machine in Python.
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, OnceLock, TryLockError},
-};
+use std::path::PathBuf;
 
+#[cfg(feature = "cuda")]
+use kernelet::device::CardArray;
 use kernelet::{
-    Error, Named, basis,
-    data::{Dataset, Encoding, Label, Points, Scale},
-    kernel::Kernel,
+    basis,
+    data::{Dataset, Encoding, Label, Points},
+    device::Device,
     learn::Fit,
     linalg::Matrix,
-    machine::{Calibration, Coefficients, Decision, DenseRows, Expansion, Machine, Metadata, Pairwise, PredictionSets, Predictor, Work},
-    model::{
-        self, Precision, c,
-        fixed::{Fixed, Width},
-    },
+    machine::{Coefficients, Decision, Machine, Metadata, PredictionSets},
+    model,
 };
-use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, ToPyArray};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    arrays::{Rows, matrix},
-    work::{self, guarded, pool, refused},
+    arrays::{Rows, array, matrix, target},
+    files,
+    outputs::Ready,
+    parts,
+    work::{self, guarded, refused},
 };
-
-/// Kernel values times features of the work between two looks at Ctrl-C: some tenths of a second on one thread.
-const TURN: usize = 2_000_000_000;
-
-/// Up to so many multiplications are done at once where they are asked for: starting threads would take longer.
-const SMALL: usize = 200_000;
 
 /// A trained machine.
 #[pyclass(frozen, name = "Machine", module = "kernelet._core")]
 pub struct PyMachine {
     machine: Machine,
     report: Value,
-    predictor: OnceLock<Predictor>,
-    spare: Mutex<Work>,
+    ready: Ready,
 }
 
 impl PyMachine {
     /// A machine that is ready.
     pub fn new(machine: Machine) -> Self {
-        PyMachine { machine, report: Value::Null, predictor: OnceLock::new(), spare: Mutex::default() }
+        PyMachine { machine, report: Value::Null, ready: Ready::default() }
     }
 
     /// The machine itself.
@@ -65,65 +56,44 @@ impl PyMachine {
         PyMachine { report, ..PyMachine::new(fit.machine) }
     }
 
-    fn predictor(&self) -> &Predictor {
-        self.predictor.get_or_init(|| Predictor::new(&self.machine))
-    }
-
-    /// The outputs of all rows. Dense rows are read where they are.
+    /// The outputs of all rows.
     fn all_outputs(&self, py: Python, rows: &Rows, threads: usize) -> PyResult<Matrix> {
-        let (n, q) = (rows.len(), self.machine.n_outputs());
-        if rows.dim() != self.machine.dim() {
-            return Err(PyValueError::new_err(format!("X has {} features, but the machine expects {}", rows.dim(), self.machine.dim())));
-        }
-        let cost = self.machine.n_vectors().max(1).saturating_mul(self.machine.dim().max(1));
-        let Some(dense) = rows.borrowed()? else {
-            let points = rows.to_points()?;
-            let pool = pool(threads)?;
-            return py.detach(|| pool.install(|| self.predictor().outputs(&points))).map_err(refused);
-        };
-        let mut out = Matrix::zeros(n, q);
-        if cost.saturating_mul(n) <= SMALL {
-            self.few(dense, &mut out)?;
-            return Ok(out);
-        }
-        let pool = pool(threads)?;
-        let turn = (TURN / cost).clamp(1024, usize::MAX / 2).saturating_mul(threads.max(1));
-        for (place, out) in out.values_mut().chunks_mut(turn.saturating_mul(q.max(1))).enumerate() {
-            let first = place * turn;
-            let part = part(dense, first, first + out.len() / q.max(1), self.machine.dim());
-            py.detach(|| pool.install(|| self.predictor().outputs_of(part, out))).map_err(refused)?;
-            py.check_signals()?;
-        }
-        Ok(out)
-    }
-
-    /// Few rows, one after another on this thread.
-    fn few(&self, rows: DenseRows, out: &mut Matrix) -> PyResult<()> {
-        let mut own = Work::default();
-        let mut spare = match self.spare.try_lock() {
-            Ok(spare) => Some(spare),
-            Err(TryLockError::Poisoned(spare)) => Some(spare.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        };
-        let work = spare.as_deref_mut().unwrap_or(&mut own);
-        let (dim, mut row) = (self.machine.dim(), vec![]);
-        for i in 0..out.rows() {
-            let row: &[f64] = match part(rows, i, i + 1, dim) {
-                DenseRows::F64(values) => values,
-                DenseRows::F32(values) => {
-                    row.clear();
-                    row.extend(values.iter().map(|&v| f64::from(v)));
-                    &row
-                }
-            };
-            self.predictor().row(row, out.row_mut(i), work).map_err(refused)?;
-        }
-        Ok(())
+        self.ready.outputs(py, &self.machine, rows, threads)
     }
 }
 
 #[pymethods]
 impl PyMachine {
+    /// The same machine, predicting on a device: `cpu`, `gpu` or `gpu:N`.
+    fn on(&self, py: Python, device: &str) -> PyResult<PyMachine> {
+        guarded(|| {
+            let device = Device::named(device).map_err(refused)?;
+            let ready = py.detach(|| Ready::on(&self.machine, device)).map_err(refused)?;
+            Ok(PyMachine { report: self.report.clone(), ready, ..PyMachine::new(self.machine.clone()) })
+        })
+    }
+
+    /// Where it predicts.
+    #[getter]
+    fn device(&self) -> String {
+        self.ready.device().name()
+    }
+
+    /// Outputs of rows that lie on the machine's card, written to an array there: for each its address, whether it is in double precision, rows and columns. Work is added at the
+    /// end of the stream, and is done when this returns.
+    fn outputs_on_card(&self, py: Python, rows: (u64, bool, usize, usize), out: (u64, bool, usize, usize), stream: u64) -> PyResult<()> {
+        #[cfg(feature = "cuda")]
+        return guarded(|| {
+            let array = |(place, double, rows, cols)| CardArray { place, double, rows, cols };
+            py.detach(|| self.ready.predictor(&self.machine).outputs_on_card(array(rows), array(out), stream)).map_err(refused)
+        });
+        #[cfg(not(feature = "cuda"))]
+        {
+            let _ = (py, rows, out, stream);
+            Err(PyValueError::new_err("this kernelet was built without support for GPUs"))
+        }
+    }
+
     /// The outputs f_k(x) + b_k, one row for each row.
     #[pyo3(signature = (rows, threads=1))]
     fn outputs<'py>(&self, py: Python<'py>, rows: Rows, threads: usize) -> PyResult<Bound<'py, PyArray2<f64>>> {
@@ -168,7 +138,7 @@ impl PyMachine {
     ) -> PyResult<PyMachine> {
         guarded(|| {
             let labels = codes.is_some().then(|| self.machine.decision.labels());
-            let data = Dataset::new(rows.to_points()?, crate::arrays::target(codes, values, labels)?);
+            let data = Dataset::new(rows.to_points()?, target(codes, values, labels)?);
             let mut machine = self.machine.clone();
             machine.metadata.sets = Some(py.detach(|| self.machine.set_scores(&data)).map_err(refused)?);
             Ok(PyMachine { report: self.report.clone(), ..PyMachine::new(machine) })
@@ -214,30 +184,14 @@ impl PyMachine {
     /// Writes a file: `kernelet` (the program's own), `libsvm`, `json`, `javascript`, `onnx` or `c`, the last two in a precision, `f64` or `f32`.
     #[pyo3(signature = (path, to="kernelet", precision="f64"))]
     fn save(&self, path: PathBuf, to: &str, precision: &str) -> PyResult<()> {
-        let real = match precision {
-            "f64" => model::Precision::F64,
-            "f32" => model::Precision::F32,
-            other => return Err(PyValueError::new_err(format!("precision is {other:?}, but must be 'f64' or 'f32'"))),
-        };
-        let saved = || match to {
-            "kernelet" => Ok(model::save(&self.machine, path)),
-            "libsvm" => Ok(model::libsvm::save(&self.machine, path)),
-            "json" => Ok(model::json::save(&self.machine, path)),
-            "onnx" => {
-                Ok(model::onnx::save(&self.machine, &model::onnx::Options { precision: real, ..Default::default() }, path).map(|_| ()))
-            }
-            "javascript" => Ok(model::javascript::save(&self.machine, path)),
-            "c" => Ok(save_c(&self.machine, &path, precision, None)),
-            _ => Err(PyValueError::new_err(format!("there is no format {to:?}; there are kernelet, libsvm, json, onnx, javascript, c"))),
-        };
-        guarded(saved)?.map_err(refused)
+        guarded(|| files::save(&self.machine, &path, to, precision))
     }
 
     /// Writes C source and its header with numbers of a precision; whole numbers take the ranges of features from `rows`.
     #[pyo3(signature = (path, precision, rows=None))]
     fn save_c(&self, path: PathBuf, precision: &str, rows: Option<Rows>) -> PyResult<()> {
         let rows = rows.map(|rows| rows.to_points()).transpose()?;
-        guarded(|| save_c(&self.machine, &path, precision, rows.as_ref()).map_err(refused))
+        guarded(|| files::save_c(&self.machine, &path, precision, rows.as_ref()).map_err(refused))
     }
 
     /// The same machine with other names for its classes.
@@ -308,34 +262,12 @@ impl PyMachine {
     /// `starts` for one-vs-one coefficients in LIBSVM's layout.
     #[staticmethod]
     fn of_parts(about: &str, vectors: Rows, coefficients: PyReadonlyArray2<f64>, offsets: Vec<f64>) -> PyResult<PyMachine> {
-        let about: About =
-            serde_json::from_str(about).map_err(|error| PyValueError::new_err(format!("these are no parts of a machine: {error}")))?;
-        guarded(|| {
-            let values = matrix(&coefficients)?;
-            let coefficients = match about.starts {
-                None => Coefficients::Dense(values),
-                Some(starts) => Coefficients::Pairwise(Pairwise { starts, values }),
-            };
-            let expansion = Expansion { kernel: about.kernel, vectors: vectors.to_points()?, coefficients };
-            let About { decision, scale, names, calibration, metadata, .. } = about;
-            let machine = Machine { expansion, offsets, decision, scale, names, calibration, metadata };
-            machine.check().map_err(refused)?;
-            Ok(PyMachine::new(machine))
-        })
+        guarded(|| parts::joined(about, &vectors, &coefficients, offsets).map(PyMachine::new))
     }
 
     /// Everything but the arrays, as JSON text that [`PyMachine::of_parts`] takes with `vectors`, `stored` and `offsets`.
     fn parts(&self) -> String {
-        let Machine { expansion, decision, metadata, scale, names, calibration, .. } = &self.machine;
-        let starts = match &expansion.coefficients {
-            Coefficients::Dense(_) => None,
-            Coefficients::Pairwise(pairwise) => Some(&pairwise.starts),
-        };
-        let about = json!({
-            "kernel": expansion.kernel, "decision": decision, "facts": metadata, "scale": scale, "names": names, "calibration": calibration,
-            "starts": starts,
-        });
-        about.to_string()
+        parts::of(&self.machine)
     }
 
     /// The coefficients as they are kept: those of pairs of classes in LIBSVM's layout.
@@ -401,46 +333,4 @@ impl PyMachine {
         let rebuild = py.get_type::<PyMachine>().getattr("from_bytes")?;
         Ok((rebuild, (self.to_bytes(py)?,)))
     }
-}
-
-/// Everything of a machine but its arrays.
-#[derive(Deserialize)]
-struct About {
-    kernel: Kernel,
-    decision: Decision,
-    scale: Option<Scale>,
-    names: Option<Vec<String>>,
-    calibration: Option<Calibration>,
-    #[serde(default, rename = "facts")]
-    metadata: Metadata,
-    starts: Option<Vec<usize>>,
-}
-
-/// Rows `first..end`.
-fn part(rows: DenseRows, first: usize, end: usize, dim: usize) -> DenseRows {
-    match rows {
-        DenseRows::F64(values) => DenseRows::F64(&values[first * dim..end * dim]),
-        DenseRows::F32(values) => DenseRows::F32(&values[first * dim..end * dim]),
-    }
-}
-
-/// A matrix as an array, without a copy.
-pub fn array(py: Python, matrix: Matrix) -> PyResult<Bound<PyArray2<f64>>> {
-    let shape = [matrix.rows(), matrix.cols()];
-    PyArray1::from_vec(py, matrix.into_values()).reshape(shape)
-}
-
-/// Writes C source with numbers of a precision, by its name.
-fn save_c(machine: &Machine, path: &Path, precision: &str, rows: Option<&Points>) -> kernelet::Result<()> {
-    let (name, header_name) = (c::name_of(path), c::header_name(path)?);
-    let code = match (Width::named(precision), precision, rows) {
-        (Some(width), _, rows) => c::fixed_code(machine, &Fixed::of(machine, width, rows)?, &name, &header_name)?,
-        (None, "f64" | "f32", Some(_)) => {
-            return Err(Error::request("X goes with precision=\"i16\" or \"i8\", which take the ranges of features from it"));
-        }
-        (None, "f64", None) => c::to_code(machine, &c::Options { name, precision: Precision::F64 }, &header_name)?,
-        (None, "f32", None) => c::to_code(machine, &c::Options { name, precision: Precision::F32 }, &header_name)?,
-        _ => return Err(Error::parameter("precision", format!("{precision:?}"), "'f64' or 'f32', or 'i16' or 'i8'")),
-    };
-    c::write(&code, path)
 }

@@ -9,7 +9,7 @@ use numpy::{PyArray2, PyReadonlyArray1};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::{
-    machine::array,
+    arrays::array,
     work::{guarded, refused},
 };
 

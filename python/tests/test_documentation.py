@@ -13,7 +13,7 @@ from kernelet import _core
 
 ROOT = pathlib.Path(kernelet.__file__).parent
 MODULES = [f"kernelet.{module.name}" for module in pkgutil.iter_modules([str(ROOT)]) if module.name != "_core"]
-GUIDE = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+PAGES = [pathlib.Path(__file__).parents[2] / "docs" / name for name in ("python.md", "tutorials/python.md")]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -31,10 +31,11 @@ def test_every_estimator_has_an_example_and_describes_its_parameters():
             assert f"\n    {parameter} : " in made.__doc__, f"{name}: {parameter}"
 
 
-def test_the_guide():
-    if not GUIDE.exists():
-        pytest.skip("the guide is not installed")
-    assert doctest.testfile(str(GUIDE), module_relative=False).failed == 0
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_pages(page):
+    if not page.exists():
+        pytest.skip("the documentation is not installed")
+    assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
 def test_the_stub_names_what_is_there():

@@ -1,6 +1,8 @@
 """Classes with scikit-learn's names and signatures: the same parameters, the same machines, the same attributes."""
 
 import inspect
+import pathlib
+import re
 import warnings
 
 import numpy as np
@@ -184,3 +186,24 @@ def test_clones_and_pickles_of_classes_in_modules():
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.support_, model.support_)
     assert clone(again).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize("kind", [kernelet.svm.SVC, kernelet.svm.NuSVC])
+def test_ties_of_pairs_are_rejected_when_they_are_set_after_fit(kind):
+    model = kind(break_ties=True).fit(X, Y)
+    with pytest.raises(ValueError, match="break_ties must be False"):
+        model.set_params(decision_function_shape="ovo").predict(X)
+    assert model.set_params(break_ties=False).predict(X).shape == (len(X),)
+
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "replace-svc.md"
+
+
+@pytest.mark.skipif(not PAGE.exists(), reason="the documentation is not here")
+@pytest.mark.parametrize(("ours", "theirs"), PAIRS, ids=lambda kind: kind.__module__ + "." + kind.__name__)
+def test_the_page_names_every_parameter_and_attribute(ours, theirs):
+    text, model = PAGE.read_text(), theirs()
+    model.fit(X, Y if hasattr(model, "class_weight") else NUMBERS)
+    attributes = [name for name in dir(model) if name.endswith("_") and not name.startswith("_")]
+    missing = [name for name in [*model.get_params(), *attributes] if not re.search(rf"`{name}[`=]", text)]
+    assert not missing

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -20,6 +21,12 @@ def test_a_report_says_what_the_machine_is_and_how_good_it_is():
     assert page["vectors"] == 6 and page["rows"] == 75 and page["accuracy"] == model.score(X[1::2], Y[1::2])
     assert page["status"] == "completed" and page["microseconds for a row alone"] > 0
     assert set(page.keys()) == set(page.to_dict()) and "accuracy" in str(page) and "<table>" in page._repr_html_()
+    with pytest.raises(ValueError, match="inconsistent numbers"):
+        kernelet.report(model, X, Y[:100])
+    # A column of targets is one target for each row.
+    assert kernelet.report(model, X, Y[:, None])["accuracy"] == model.score(X, Y)
+    search = GridSearchCV(model, {"C": [1, 10]}, cv=2).fit(X, Y)
+    assert kernelet.report(search, X, Y)["accuracy"] == search.score(X, Y)
     with pytest.raises(KeyError):
         page["nothing"]
     with pytest.raises(TypeError, match="estimators of kernelet"):

@@ -1,10 +1,18 @@
 """Models that hold other models become small inside; goals that are not met warn."""
 
+import pathlib
+import warnings
+
 import numpy as np
+import pandas
 import pytest
+import scipy.sparse as sp
+from sklearn.base import ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
@@ -15,6 +23,7 @@ from sklearn.preprocessing import PolynomialFeatures, PowerTransformer, Standard
 from sklearn.svm import SVC, SVR, LinearSVC
 
 import kernelet
+import kernelet.svm
 from kernelet import GoalWarning, SparseSVC, SparseSVR
 
 X, Y = load_iris(return_X_y=True)
@@ -107,3 +116,56 @@ def test_goals_that_are_not_met_warn():
         small = kernelet.compress(svr, X, NUMBERS, max_loss=0.0, n_vectors=1, **QUICK)
     assert small.report_["goals_met"] is not True
     assert kernelet.compress(SVC(C=10).fit(X, Y), n_vectors=5, method="pursuit").validation_ is None
+
+
+def test_tables_lists_and_sparse_rows_go_to_the_machines_inside():
+    table = pandas.DataFrame(X, columns=list("abcd"))
+    for rows in (table, X.tolist(), sp.csr_matrix(X)):
+        model = OneVsOneClassifier(SVC(C=10)).fit(rows, NAMES)
+        small = kernelet.compress(model, rows, NAMES.tolist(), n_vectors=15, **QUICK)
+        assert np.mean(small.predict(rows) == model.predict(rows)) >= 0.97
+    model = CalibratedClassifierCV(SVC(C=10), cv=3, ensemble=False).fit(table, NAMES)
+    assert np.abs(kernelet.compress(model, table, NAMES, n_vectors=20, **QUICK).predict_proba(table) - model.predict_proba(table)).max() < 0.2
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name != "process"])
+def test_targets_of_another_length_are_rejected_by_every_wrapper(name):
+    make, y = MODELS[name]
+    model = make()
+    for rows, target in [(X, y[:100]), (X[:100], y), (X, np.concatenate([y, y[:1]]))]:
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            kernelet.compress(model, rows, target, n_vectors=5, **QUICK)
+
+
+def test_one_column_for_each_target_is_asked_for():
+    model = MultiOutputRegressor(SVR()).fit(X, np.c_[NUMBERS, Y])
+    for y in (NUMBERS, np.c_[NUMBERS, Y, Y]):
+        with pytest.raises(ValueError, match="one column for each of the 2 targets"):
+            kernelet.compress(model, X, y, n_vectors=5, **QUICK)
+
+
+def test_frozen_models_stay_frozen():
+    svc = SVC(C=10).fit(X, NAMES)
+    small = kernelet.compress(FrozenEstimator(svc), X, NAMES, n_vectors=15, **QUICK)
+    assert type(small) is FrozenEstimator and small.estimator.n_vectors_ <= 15 and np.mean(small.predict(X) == svc.predict(X)) >= 0.97
+    calibrated = CalibratedClassifierCV(FrozenEstimator(svc)).fit(X, NAMES)
+    small = kernelet.compress(calibrated, X, NAMES, n_vectors=20, **QUICK)
+    assert np.mean(small.predict(X) == calibrated.predict(X)) >= 0.97 and np.abs(small.predict_proba(X) - calibrated.predict_proba(X)).mean() < 0.1
+
+
+def test_warnings_point_at_the_line_that_called():
+    def here(work):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            work()
+        return caught and {pathlib.Path(each.filename).name for each in caught} == {pathlib.Path(__file__).name}
+
+    for svr in (SVR(C=100, gamma=5), make_pipeline(StandardScaler(), SVR(C=100, gamma=5)), GridSearchCV(SVR(gamma=5), {"C": [100]}, cv=2)):
+        svr.fit(X, NUMBERS)
+        assert here(lambda svr=svr: kernelet.compress(svr, X, NUMBERS, max_loss=0.0, n_vectors=1, **QUICK))
+    assert here(lambda: kernelet.compress(MODELS["process"][0](), n_vectors=5))
+    for model in (SparseSVC(None, max_iter=1), SparseSVR(None, max_iter=1), kernelet.svm.NuSVC(max_iter=1), kernelet.SparseOneClassSVM(None, max_iter=1)):
+        assert here(lambda: model.fit(X, NAMES if isinstance(model, ClassifierMixin) else NUMBERS))
+        assert here(lambda: make_pipeline(StandardScaler(), model).fit(X, NAMES if isinstance(model, ClassifierMixin) else NUMBERS))
+    table = pandas.DataFrame({"a": X[:, 0], "text": NAMES, "empty": [None] * len(X)})
+    assert here(lambda: SparseSVC(4, options={"iterations": 5}).fit(table, NAMES))

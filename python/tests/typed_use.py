@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from kernelet import SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, compress, plot_boundary, report
+from kernelet import SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, compress, fold, plot_boundary, report
 from kernelet.decomposition import KernelPCA
 from kernelet.kernel_ridge import KernelRidge
 from kernelet.svm import SVC, SVR, NuSVC, NuSVR, OneClassSVM
@@ -28,6 +28,7 @@ def use(X: Rows, y: NDArray[np.int64]) -> float:
     small = compress(model, X, y, max_loss="1%", verbose=1)
     print(report(small, X, y), model.path_.sizes, model.coefficients_.shape, model.intercept_, model.predict_proba(X), vectors)
     plot_boundary(model, X, y)
+    fold(small).to_onnx("whole.onnx", precision="f32")
     return float(np.mean(predicted == y))
 
 

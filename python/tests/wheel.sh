@@ -1,9 +1,10 @@
 #!/bin/sh
-# Is the wheel fit for others? It is audited, and installed in a fresh environment without Rust, where an estimator is trained and the program is run.
+# Is the wheel fit for others? It is audited, and installed in a fresh environment without Rust, where the example of python/README.md and the program are run.
 # The source distribution says at once that it needs Rust where there is none, and with SDIST=1 is built and installed, which compiles everything.
 #   sh wheel.sh WHEEL SDIST
 set -eu
 wheel=$1 sdist=$2
+readme=$(cd "$(dirname "$0")/.." && pwd)/README.md
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/tools"
@@ -14,25 +15,19 @@ case $wheel in *-abi3-*) ;; *) echo "the wheel is for one version of Python only
 
 python3 -m venv "$work/fresh"
 "$work/fresh/bin/pip" install --quiet "$wheel"
-# Nothing but the environment and the system's own tools; where cargo is one of these the check of the source says nothing.
+# Nothing but the environment and the system's own tools.
 clean() { env -i HOME="$work" PATH="$work/fresh/bin:/usr/bin:/bin" "$@"; }
 cd "$work"
-clean python -c "
-from sklearn.datasets import load_iris
-from kernelet.svm import SVC
-X, y = load_iris(return_X_y=True)
-model = SVC(n_vectors=6, random_state=0).fit(X, y)
-model.save('iris.model')
-assert model.score(X, y) > 0.9
-"
-clean kernelet inspect iris.model --quiet | grep -q "vectors"
+sed -n '/^```python$/,/^```$/{/^```/!p}' "$readme" >example.py
+grep -q "kernelet.compress" example.py
+clean python example.py
+clean kernelet inspect digits.model --quiet | grep -q "vectors"
 
-if ! clean sh -c "command -v cargo" >/dev/null; then
-    if clean pip install --quiet --no-deps "$sdist" >said 2>&1; then
-        echo "the source distribution was installed without Rust"; exit 1
-    fi
-    grep -q "needs Rust" said || { cat said; exit 1; }
+# Nothing but Python on the path, so that no cargo of the system's is found.
+if env -i HOME="$work" PATH="$work/fresh/bin" pip install --quiet --no-deps --force-reinstall "$sdist" >said 2>&1; then
+    echo "the source distribution was installed without Rust"; exit 1
 fi
+grep -q "needs Rust" said || { cat said; exit 1; }
 if [ -n "${SDIST:-}" ]; then
     python3 -m venv "$work/source"
     "$work/source/bin/pip" install --quiet "$sdist"

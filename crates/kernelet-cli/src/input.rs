@@ -6,6 +6,7 @@ use kernelet::{
         read::{self, FileBlocks, Format, Read, Reading, Wanted},
         smooth,
     },
+    device::Device,
     machine::{Decision, Machine, cascade::Cascade},
     model::{self, Kind, images},
     request::Train,
@@ -199,6 +200,17 @@ impl Loaded {
                 cascade.stages.first().map(|stage| &stage.machine).ok_or_else(|| Failure::failed("the cascade has no stage"))
             }
         }
+    }
+}
+
+/// The device that `--device` or the environment names. A cascade predicts on the processor, which only the flag contradicts.
+pub fn device_for(flag: Option<&str>, model: &Loaded) -> Result<Device> {
+    match (Device::chosen(flag)?, model) {
+        (Device::Cuda(_), Loaded::Cascade(_)) if flag.is_some() => {
+            Err(Failure::usage("a cascade predicts on the processor; leave --device out"))
+        }
+        (_, Loaded::Cascade(_)) => Ok(Device::Cpu),
+        (device, Loaded::Machine(_)) => Ok(device),
     }
 }
 

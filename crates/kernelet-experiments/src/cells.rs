@@ -27,7 +27,7 @@ use super::{
     material::Material,
     picture::Drawn,
     represent, settings,
-    sides::wrong_sides,
+    sides::{own_vectors, wrong_sides},
 };
 
 /// Seeds of one experiment lie this far from those of the next seed; see [`super::description::MOST_SPLITS`].
@@ -64,6 +64,9 @@ pub struct Cell {
     /// Test rows on the wrong side of each output, where they are wanted.
     #[serde(default)]
     pub wrong_sides: Option<Vec<usize>>,
+    /// Vectors of each output, where they are wanted.
+    #[serde(default)]
+    pub own_vectors: Option<Vec<usize>>,
     /// The objective of learning.
     #[serde(deserialize_with = "number")]
     pub objective: f64,
@@ -228,6 +231,9 @@ impl Split<'_> {
         if !self.set.printed_sides.is_empty() {
             cell.wrong_sides = Some(wrong_sides(&machine, test).map_err(|error| error.to_string())?);
         }
+        if !self.set.printed_vectors.is_empty() {
+            cell.own_vectors = Some(own_vectors(&machine));
+        }
         cell.vectors = machine.n_vectors();
         if let (Some(_), Some(output), (0, 0)) = (&method.draw, output, (self.split, self.turn)) {
             let (experiment, set, chosen) = (self.experiment, self.set, self.chosen);
@@ -281,6 +287,7 @@ impl Split<'_> {
             vectors: 0,
             relative_residual: None,
             wrong_sides: None,
+            own_vectors: None,
             objective: 0.0,
             iterations: 0,
             evaluations: 0,

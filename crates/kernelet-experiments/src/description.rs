@@ -198,6 +198,9 @@ pub struct Set {
     /// Test rows on the wrong side of each output, where the paper printed them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub printed_sides: BTreeMap<String, Vec<f64>>,
+    /// Vectors of each output, where the paper printed them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub printed_vectors: BTreeMap<String, Vec<f64>>,
 }
 
 /// Images of `width` x `height` pixels are smoothed by a Gaussian of standard deviation `pixels`.
@@ -249,7 +252,7 @@ impl Description {
         self.choose.iter().try_for_each(|choose| choose.check(self))?;
         self.figures.iter().try_for_each(|figure| figure.check(self))?;
         let printed = self.sets.iter().map(|set| &set.printed).chain(self.average.iter().map(|average| &average.printed));
-        let sides = self.sets.iter().flat_map(|set| set.printed_sides.keys());
+        let sides = self.sets.iter().flat_map(|set| set.printed_sides.keys().chain(set.printed_vectors.keys()));
         for name in printed.flat_map(BTreeMap::keys).chain(sides) {
             self.method(name).map_err(|reason| format!("{reason} for the printed values"))?;
         }

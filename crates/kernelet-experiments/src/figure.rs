@@ -50,6 +50,8 @@ pub struct Beside {
     pub own: usize,
     /// True where the number depends on the seed.
     pub random: bool,
+    /// True of a number that other splits cannot have, as the set has one, and that is no fraction of rows.
+    pub only_split: bool,
 }
 
 /// The numbers of one set and method: a line for each split, with those of its seeds.
@@ -94,8 +96,9 @@ impl Sample {
             _ => variance(&means),
         };
         let seeds = self.seeds() as f64;
-        let of_difference =
-            of_splits.map(|variance| (variance * self.factor(beside) + (1.0 + 1.0 / seeds.max(1.0)) * self.within()).sqrt());
+        // Vectors on the one split that there is have the spread of their draws alone, and none where nothing is drawn.
+        let known = of_splits.or((beside.only_split && (!beside.random || self.seeds() > 1)).then_some(0.0));
+        let of_difference = known.map(|variance| (variance * self.factor(beside) + (1.0 + 1.0 / seeds.max(1.0)) * self.within()).sqrt());
         let spread = (self.seeds() > 1).then(|| self.spread());
         Figure {
             standard_error: of_splits.map(|variance| (variance / count).sqrt()),
@@ -192,6 +195,12 @@ mod tests {
         assert!(!splits(&[1.66, 1.66]).mean(&printed(1.7), None).differs);
         let single = splits(&[2.0]).mean(&printed(50.0), None);
         assert_eq!((single.standard_error, single.differs), (None, false));
+        let only = splits(&[2.0]).mean(&Beside { only_split: true, ..printed(2.5) }, None);
+        assert_eq!((only.allowed, only.differs), (Some(0.05), true));
+        // What is drawn has the spread of its draws, here the square root of 2 (1 + 1/2), and none that is known of one draw.
+        let drawn = |seeds: &[f64]| Sample(vec![seeds.to_vec()]).mean(&Beside { only_split: true, random: true, ..printed(5.0) }, None);
+        assert!((drawn(&[1.0, 3.0]).allowed.unwrap() - 0.05 - 2.0 * 3f64.sqrt()).abs() < 1e-12);
+        assert_eq!(drawn(&[2.0]).allowed, None);
         // 20 percent of 400 rows: the standard error is 2 percent.
         let part = splits(&[20.0]).mean(&printed(25.8), Some(400));
         assert!((part.standard_error.unwrap() - 2.0).abs() < 1e-12 && part.differs);

@@ -180,6 +180,7 @@ mod tests {
             vectors: 3,
             relative_residual: None,
             wrong_sides: None,
+            own_vectors: None,
             objective: 1.0,
             iterations: 2,
             evaluations: 3,

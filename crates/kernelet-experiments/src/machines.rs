@@ -63,6 +63,9 @@ impl<'a> Machines<'a> {
         let ready = |asked: &Option<Asked>| asked.as_ref().map(|asked| settings::filled(asked, &values)).transpose();
         let train = ready(if method.train.is_some() { &method.train } else { &method.represent })?.unwrap_or_default();
         let compress = ready(&method.compress)?;
+        // Only machines of one class against the others take vectors of their own for each class; all others have as many in all.
+        let own = parts.is_some() && compress.is_none() && settings::own_vectors(&train)?;
+        let parts = parts.filter(|_| own);
         Ok(Ready { train, compress, parts })
     }
 

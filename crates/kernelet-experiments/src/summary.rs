@@ -47,9 +47,12 @@ pub struct Outcome {
     /// Seconds for all sizes of a line, where the paper printed them: line, set, ours and printed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub all_sizes: Vec<AllSizes>,
-    /// Rows on the wrong side of each output, where the paper printed them.
+    /// Numbers of each output, where the paper printed them: rows on its wrong side, and vectors.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Sides>,
+    /// How many of these numbers are as printed, below and above.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub sides_tally: BTreeMap<&'static str, Tally>,
     /// Values that were chosen, by set and method.
     pub chosen: BTreeMap<String, Chosen>,
     /// Those of them at the edge of what there was to choose from.
@@ -135,6 +138,7 @@ impl Outcome {
             Ok(variance) => (variance, None),
             Err(reason) => (None, Some(format!("There is no analysis of variance: {reason}."))),
         };
+        let sides = sides::tables(description, &cells);
         Outcome {
             name: name.clone(),
             title: description.title.clone(),
@@ -149,7 +153,8 @@ impl Outcome {
             rows,
             chosen: names.zip(chosen).filter(|(_, chosen)| !chosen.is_empty()).collect(),
             all_sizes: all_sizes(description, &cells),
-            sides: sides::table(description, &cells),
+            sides_tally: sides::tallies(&sides),
+            sides,
             variance,
             no_variance,
             cells,
@@ -178,7 +183,7 @@ impl Description {
     }
 
     /// Which splits the printed means of a set are over, and whether a method draws anything.
-    fn beside(&self, set: &Set, method: &Method) -> Beside {
+    pub(super) fn beside(&self, set: &Set, method: &Method) -> Beside {
         let splits = set.printed_splits.or(self.printed_splits).filter(|_| !method.quoted);
         Beside { splits, own: set.own_splits, random: method.random, ..Beside::default() }
     }
@@ -213,7 +218,8 @@ impl Row {
         let printed = |quantity: Quantity| set.printed.get(&method.name).and_then(|printed| printed.get(&quantity)).copied();
         let figure = |quantity: Quantity| {
             let rounding = description.rounding(quantity, percent);
-            let beside = Beside { printed: printed(quantity), rounding, ..description.beside(set, method) };
+            let only_split = quantity == Quantity::Vectors && !set.is_random();
+            let beside = Beside { printed: printed(quantity), rounding, only_split, ..description.beside(set, method) };
             let sample = sample(set, cells, |cell| quantity.of(cell, percent));
             let rows = cells.first().filter(|_| percent && quantity.is_part());
             let rows = rows.map(|cell| if quantity == Quantity::Error { cell.test_rows } else { cell.train_rows });
@@ -241,7 +247,7 @@ impl Row {
 }
 
 /// The numbers of these cells by split. Where rows are drawn, every seed has splits of its own.
-fn sample(set: &Set, cells: &[&Cell], number: impl Fn(&Cell) -> f64) -> Sample {
+pub(super) fn sample(set: &Set, cells: &[&Cell], number: impl Fn(&Cell) -> f64) -> Sample {
     let mut splits: BTreeMap<(usize, u64), Vec<f64>> = BTreeMap::new();
     for cell in cells {
         let own = if set.is_random() { cell.seed } else { 0 };

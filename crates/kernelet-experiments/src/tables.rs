@@ -103,17 +103,22 @@ fn times_of_all_sizes(outcome: &Outcome) -> String {
     text
 }
 
-/// Rows on the wrong side of each output.
+/// Numbers of each output, a table for each that is counted.
 fn each_output(outcome: &Outcome) -> String {
-    let Some(first) = outcome.sides.first() else { return String::new() };
-    let head = ["wrong rows of each output".to_string()].into_iter().chain((0..first.wrong.len()).map(|k| k.to_string()));
-    let mut text = format!("\n{}|---|{}\n", line(&head.collect::<Vec<_>>()), "--:|".repeat(first.wrong.len()));
-    for Sides { method, wrong, printed, .. } in &outcome.sides {
-        let cell = |(k, wrong): (usize, &f64)| match printed.as_ref().and_then(|printed| printed.get(k)) {
-            Some(printed) => format!("{} ({})", figure(*wrong), figure(*printed)),
-            None => figure(*wrong),
+    let mut text = String::new();
+    let mut before = "";
+    for sides in &outcome.sides {
+        let Sides { method, what, ours, printed, .. } = sides;
+        if *what != before {
+            let head = [what.to_string()].into_iter().chain((0..ours.len()).map(|k| k.to_string()));
+            text += &format!("\n{}|---|{}\n", line(&head.collect::<Vec<_>>()), "--:|".repeat(ours.len()));
+            before = what;
+        }
+        let cell = |(k, ours): (usize, &f64)| match printed.as_ref().and_then(|printed| printed.get(k)) {
+            Some(printed) => format!("{} ({}{})", figure(*ours), figure(*printed), if sides.differs(k) { " *" } else { "" }),
+            None => figure(*ours),
         };
-        text += &line(&[method.clone()].into_iter().chain(wrong.iter().enumerate().map(cell)).collect::<Vec<_>>());
+        text += &line(&[method.clone()].into_iter().chain(ours.iter().enumerate().map(cell)).collect::<Vec<_>>());
     }
     text
 }
@@ -226,13 +231,15 @@ impl Outcome {
     /// The remarks below the table.
     pub fn remarks(&self) -> Vec<String> {
         let figures = self.rows.iter().flat_map(|row| self.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
-        let marked = figures.into_iter().any(|figure| figure.differs);
+        let marked = figures.into_iter().any(|figure| figure.differs)
+            || self.sides.iter().any(|sides| (0..sides.ours.len()).any(|k| sides.differs(k)));
         let percent = self.rows.first().is_none_or(|row| row.percent);
-        let one = |(quantity, tally): (&Quantity, &Tally)| {
+        let one = |title: &str, tally: &Tally| {
             let Tally { printed, as_printed, below, above } = tally;
-            format!("{}: {printed} printed, {as_printed} as printed, {below} below, {above} above", quantity.title(percent))
+            format!("{title}: {printed} printed, {as_printed} as printed, {below} below, {above} above")
         };
-        let tally = self.tally.iter().map(one).collect::<Vec<_>>().join("; ");
+        let tally = self.tally.iter().map(|(quantity, tally)| one(quantity.title(percent), tally));
+        let tally = tally.chain(self.sides_tally.iter().map(|(what, tally)| one(what, tally))).collect::<Vec<_>>().join("; ");
         let tally = (!tally.is_empty()).then_some(format!("Of ours {tally}."));
         [marked.then(|| MARK.to_string()), tally, self.no_variance.clone(), self.note.clone()].into_iter().flatten().collect()
     }
@@ -309,6 +316,7 @@ mod tests {
             vectors: 7,
             relative_residual: None,
             wrong_sides: None,
+            own_vectors: None,
             objective: 1.0,
             iterations: 3,
             evaluations: 4,

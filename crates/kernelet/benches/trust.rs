@@ -1,18 +1,30 @@
-//! Do promises hold as often as they say? Generated sets, machines fixed, rows drawn again and again from a large pool on which the truth is known.
+//! Do promises hold as often as they say, and what do cascades cost? Machines are fixed and their outputs computed once; rows are drawn again and again.
 //!
 //! ```text
 //! cargo run --release -p kernelet --example trust -- [DRAWS] [SET ...]
+//! cargo run --release -p kernelet --example trust -- losses DRAWS ROWS.npz FULL.model SMALL.model ...
+//! cargo run --release -p kernelet --example trust -- cascades DRAWS ROWS.npz FULL.model DESIGN CALIBRATION MAX_DISAGREEMENT SMALL.model ...
 //! ```
 //!
-//! A draw has rows with replacement from the pool. `loss`: sizes are tested from the largest down for a rise of the error of at most 0.02; `cascade`: thresholds
-//! are calibrated for a disagreement of at most 0.01. Both at 95 % confidence. A violation is a promise that is false on the pool.
+//! Validity: a draw has 1,500 rows (cascades of files: CALIBRATION) with replacement from a pool on which the truth is known. Losses: sizes are tested from
+//! the largest down, in the order given, for a rise of the error of at most 0.02; cascades: thresholds are calibrated for a disagreement of at most 0.01.
+//! All at 95 % confidence. A violation is a promise that is false on the pool. Without files the sets are generated. Of files cascades are also made on 20
+//! random parts of the rows: DESIGN and CALIBRATION rows, cost and error on all others; the processor time on one thread beside the full machine's for the first.
 use std::io::Write;
+
+use cpu_time::ProcessTime;
 
 use kernelet::{
     Result,
-    compress::{CascadeGoal, Goals, Metric, RowKind, Tally, cascade},
-    data::Generator,
-    evaluate::{agreement, binomial::last_passed},
+    compress::{CascadeGoal, Goals, Metric, OnRows, RowKind, Stages, Tally},
+    data::{
+        Generator,
+        read::{Reading, Wanted, read},
+        shuffled,
+    },
+    evaluate::binomial::last_passed,
+    linalg::Matrix,
+    machine::cascade::Cascade,
     prelude::*,
 };
 
@@ -21,6 +33,9 @@ const MAX_LOSS: f64 = 0.02;
 const MAX_DISAGREEMENT: f64 = 0.01;
 const ROWS: usize = 1500;
 const POOL: usize = 20_000;
+const DRAWS: u64 = 400;
+/// Random parts of the rows of a file.
+const PARTS: u64 = 20;
 const SETS: [(&str, f64); 8] = [
     ("banana", 1.0),
     ("clouds", 1.0),
@@ -51,47 +66,90 @@ impl Material {
             let request = Compress::from_json(&format!(r#"{{"vectors": {size}, "effort": "quick"}}"#))?;
             small.push(request.run(&full, Some(&train), None, &Watch::none())?.machine);
         }
-        Ok(Material { full, small, design: rows(600, 2), pool: rows(POOL, 3) })
+        Ok(Material { full, small, design: rows(300, 2), pool: rows(POOL, 3) })
     }
 }
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let mut arguments = std::env::args().skip(1);
-    let draws: u64 = arguments.next().map_or(Ok(400), |text| text.parse())?;
-    let asked: Vec<String> = arguments.collect();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let texts: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let machines = |paths: &[&str]| paths.iter().map(model::load).collect::<Result<Vec<_>>>();
     let mut out = std::io::stdout();
-    writeln!(
-        out,
-        "{:10} {:>8} {:>7} {:>10} {:>8} {:>7} {:>10} {:>6}",
-        "set", "vectors", "loss", "promised", "size", "cascade", "promised", "cost"
-    )?;
-    for (set, gamma) in SETS.into_iter().filter(|(set, _)| asked.is_empty() || asked.iter().any(|name| name == set)) {
-        let material = Material::of(set, gamma)?;
-        let (loss, certified, size) = losses(&material, draws)?;
-        let (apart, made, cost) = cascades(&material, draws)?;
-        let part = |count: u64| 100.0 * count as f64 / draws as f64;
+    match texts.as_slice() {
+        ["losses", draws, rows, full, small @ ..] => {
+            let found = losses(&model::load(full)?, &machines(small)?, &rows_of(rows)?, draws.parse()?)?;
+            writeln!(out, "{} promised, {} violations, mean size {:.1}", found.promised, found.wrong, found.mean)?;
+        }
+        ["cascades", draws, rows, full, design, calibration, max_disagreement, small @ ..] => {
+            let goal = goal(max_disagreement.parse()?);
+            of_file(
+                &model::load(full)?,
+                machines(small)?,
+                &rows_of(rows)?,
+                [design.parse()?, calibration.parse()?],
+                &goal,
+                draws.parse()?,
+            )?;
+        }
+        [] => generated(DRAWS, &[])?,
+        [draws, sets @ ..] => generated(draws.parse()?, sets)?,
+    }
+    Ok(())
+}
+
+fn goal(max_disagreement: f64) -> CascadeGoal {
+    CascadeGoal { max_disagreement, confidence: CONFIDENCE, by_class: false, abstain: false }
+}
+
+fn rows_of(path: &str) -> Result<Dataset> {
+    Ok(read(path, &Reading { wanted: Wanted::Classes, ..Reading::default() })?.dataset)
+}
+
+fn generated(draws: u64, asked: &[&str]) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let mut out = std::io::stdout();
+    writeln!(out, "| set | full vectors | losses: promised | violations | mean size | cascades: promised | violations | cost |")?;
+    writeln!(out, "|---|---|---|---|---|---|---|---|")?;
+    for (set, gamma) in SETS.into_iter().filter(|(set, _)| asked.is_empty() || asked.contains(set)) {
+        let Material { full, small, design, pool } = Material::of(set, gamma)?;
+        let loss = losses(&full, &small, &pool, draws)?;
+        let some: Vec<Machine> = small.iter().step_by(3).take(2).cloned().collect();
+        let stages = Stages::of(&full, some, &design.points)?;
+        let (design, pool) = (stages.on(&design.points)?, stages.on(&pool.points)?);
+        let cascade = cascades(&stages, &design, &pool, [ROWS, POOL], &goal(MAX_DISAGREEMENT), draws);
         writeln!(
             out,
-            "{set:10} {:>8} {:>6.1}% {:>9.1}% {size:>8.1} {:>6.1}% {:>9.1}% {cost:>5.1}%",
-            material.full.n_vectors(),
-            part(loss),
-            part(certified),
-            part(apart),
-            part(made),
+            "| {set} | {} | {} | {} | {:.1} | {} | {} | {:.1} % |",
+            full.n_vectors(),
+            loss.promised,
+            loss.wrong,
+            loss.mean,
+            cascade.promised,
+            cascade.wrong,
+            100.0 * cascade.mean
         )?;
         out.flush()?;
     }
     Ok(())
 }
 
-/// Rows of the pool with replacement.
-fn drawn(seed: u64) -> Vec<usize> {
+/// Promises of many draws.
+#[derive(Default)]
+struct Found {
+    promised: u64,
+    /// Those that are false on the pool.
+    wrong: u64,
+    /// The mean size of the machines, or cost of the cascades.
+    mean: f64,
+}
+
+/// So many of the rows of a pool with replacement.
+fn drawn(seed: u64, rows: usize, pool: usize) -> Vec<usize> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % POOL
+        (state >> 33) as usize % pool
     };
-    (0..ROWS).map(|_| next()).collect()
+    (0..rows).map(|_| next()).collect()
 }
 
 fn part_of(prediction: &Prediction, rows: &[usize]) -> Prediction {
@@ -103,46 +161,133 @@ fn part_of(prediction: &Prediction, rows: &[usize]) -> Prediction {
     }
 }
 
-/// Wrong promises of a loss, promises, and the mean size that was promised.
-fn losses(material: &Material, draws: u64) -> Result<(u64, u64, f64)> {
-    let Material { full, small, pool, .. } = material;
+/// Promises of a loss; machines from the largest down.
+fn losses(full: &Machine, small: &[Machine], pool: &Dataset, draws: u64) -> Result<Found> {
     let before = full.predict(&pool.points)?;
     let after: Vec<Prediction> = small.iter().map(|machine| machine.predict(&pool.points)).collect::<Result<_>>()?;
     let error = |prediction: &Prediction| kernelet::evaluate::score(prediction, pool).map(|scores| scores.loss());
     let truth: Vec<f64> = after.iter().map(|prediction| Ok(error(prediction)? - error(&before)?)).collect::<Result<_>>()?;
+    // The counts need the targets alone.
+    let targets = Dataset::new(Matrix::<f64>::zeros(pool.len(), 1), pool.target.clone());
     let goals = Goals { max_loss: Some(MAX_LOSS), ..Goals::default() };
-    let (mut wrong, mut promised, mut size) = (0, 0, 0.0);
+    let mut found = Found::default();
     for seed in 0..draws {
-        let rows = drawn(seed);
-        let (data, before) = (pool.select(&rows), part_of(&before, &rows));
+        let rows = drawn(seed, ROWS, pool.len());
+        let (data, before) = (targets.select(&rows), part_of(&before, &rows));
         let taken = last_passed(0..small.len(), |&place| -> Result<bool> {
             let mut tally = Tally::default();
             tally.add(&before, &part_of(&after[place], &rows), &data, Metric::Error)?;
             Ok(tally.certificate(RowKind::Fresh, CONFIDENCE, 0).meets(&goals))
         })?;
         let Some(place) = taken else { continue };
-        promised += 1;
-        size += small[place].n_vectors() as f64;
-        wrong += u64::from(truth[place] > MAX_LOSS);
+        found.promised += 1;
+        found.mean += small[place].n_vectors() as f64;
+        found.wrong += u64::from(truth[place] > MAX_LOSS);
     }
-    Ok((wrong, promised, size / promised.max(1) as f64))
+    found.mean /= found.promised.max(1) as f64;
+    Ok(found)
 }
 
-/// Wrong promises of cascades, promises, and the mean cost in percent.
-fn cascades(material: &Material, draws: u64) -> Result<(u64, u64, f64)> {
-    let Material { full, small, design, pool } = material;
-    let before = full.predict(&pool.points)?;
-    let goal = CascadeGoal { max_disagreement: MAX_DISAGREEMENT, confidence: CONFIDENCE, by_class: false, abstain: false };
-    let some: Vec<Machine> = small.iter().step_by(3).cloned().collect();
-    let (mut wrong, mut promised, mut cost) = (0, 0, 0.0);
+/// Promises of cascades on so many rows of a pool, of which there are so many.
+fn cascades(stages: &Stages, design: &OnRows, pool: &OnRows, [rows, n]: [usize; 2], goal: &CascadeGoal, draws: u64) -> Found {
+    let mut found = Found::default();
     for seed in 0..draws {
-        let rows = pool.points.select(&drawn(1000 + seed));
-        let Ok(made) = cascade(full, some.clone(), &design.points, &rows, &goal) else { continue };
-        promised += 1;
-        let answers = made.predict(&pool.points)?;
-        cost += 100.0 * answers.evaluations as f64 / (POOL * full.n_vectors()) as f64;
-        let apart = 1.0 - agreement(&before, &answers.prediction).unwrap_or(1.0);
-        wrong += u64::from(apart > MAX_DISAGREEMENT);
+        let Ok(fitted) = stages.fit(design, &pool.select(&drawn(1000 + seed, rows, n)), goal) else { continue };
+        let effect = stages.effect(&fitted, pool, goal.abstain);
+        found.promised += 1;
+        found.mean += effect.cost;
+        found.wrong += u64::from(effect.disagreement > goal.max_disagreement);
     }
-    Ok((wrong, promised, cost / promised.max(1) as f64))
+    found.mean /= found.promised.max(1) as f64;
+    found
+}
+
+/// Cascades on random parts of the rows of a file, and how often they break their promise.
+fn of_file(
+    full: &Machine,
+    small: Vec<Machine>,
+    rows: &Dataset,
+    [n_design, n_calibration]: [usize; 2],
+    goal: &CascadeGoal,
+    draws: u64,
+) -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let n = rows.len();
+    let used = shuffled(n, 0);
+    let first = &used[..n_design.min(n)];
+    // Heads are fitted to the first design rows, which are left out of all other parts.
+    let stages = Stages::of(full, small, &rows.points.select(first))?;
+    let all = stages.on(&rows.points)?;
+    let rest = &used[n_design.min(n)..];
+    let places = rows.classes()?.places_in(&full.decision.labels());
+    let codes = &rows.classes()?.codes;
+    let right = |row: usize, class: usize| places[codes[row] as usize] == Some(class);
+    let full_classes = full.predict(&rows.points)?;
+    let mut sums = [0.0; 4];
+    let (mut made, mut time) = (0, None);
+    let mut sizes = std::collections::BTreeMap::new();
+    for part in 0..PARTS {
+        let order: Vec<usize> = shuffled(rest.len(), part).into_iter().map(|i| rest[i]).collect();
+        let (calibration, test) = order.split_at(n_calibration.min(order.len()));
+        let Ok(fitted) = stages.fit(&all.select(first), &all.select(calibration), goal) else { continue };
+        let effect = stages.effect(&fitted, &all.select(test), goal.abstain);
+        let wrong = |class: &dyn Fn(usize) -> usize| {
+            test.iter().enumerate().filter(|(i, row)| !right(**row, class(*i))).count() as f64 / test.len() as f64
+        };
+        let before = |i: usize| match &full_classes {
+            Prediction::Classes { codes, .. } => codes[test[i]] as usize,
+            Prediction::Values(_) => 0,
+        };
+        made += 1;
+        if time.is_none() {
+            time = Some((effect.cost, time_share(full, &stages.cascade(&fitted, false)?, &rows.points.select(test))?));
+        }
+        let found = [effect.cost, effect.disagreement, wrong(&|i| effect.classes[i]), wrong(&before)];
+        sums.iter_mut().zip(found).for_each(|(sum, value)| *sum += 100.0 * value);
+        let about: Vec<String> = fitted.stages.iter().filter_map(|&place| stages.about(place)).map(name).collect();
+        *sizes.entry(about.join(" + ")).or_insert(0) += 1;
+    }
+    let [cost, apart, error, before] = sums.map(|sum| sum / f64::from(made.max(1)));
+    let held = all.select(rest);
+    let valid = cascades(&stages, &all.select(first), &held, [n_calibration, rest.len()], goal, draws);
+    let mut out = std::io::stdout();
+    let (time_cost, time) = time.unwrap_or_default();
+    writeln!(
+        out,
+        "| full vectors | allowed | cascades | stages | cost | disagreement | error | error, full | promised | violations | first: cost | time |"
+    )?;
+    writeln!(
+        out,
+        "| {} | {} % | {made} | {sizes:?} | {cost:.2} % | {apart:.3} % | {error:.2} % | {before:.2} % | {} | {} | {:.2} % | {:.2} % |",
+        full.n_vectors(),
+        100.0 * goal.max_disagreement,
+        valid.promised,
+        valid.wrong,
+        100.0 * time_cost,
+        100.0 * time
+    )?;
+    Ok(())
+}
+
+/// The processor time of a cascade as a fraction of the full machine's, both made ready, on one thread; the least of three runs.
+fn time_share(full: &Machine, cascade: &Cascade, rows: &Points) -> std::result::Result<f64, Box<dyn std::error::Error>> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
+    let (whole, ready) = (Predictor::new(full), cascade.ready());
+    let least = |run: &dyn Fn() -> Result<()>| -> Result<f64> {
+        let mut least = f64::INFINITY;
+        for _ in 0..3 {
+            let start = ProcessTime::now();
+            run()?;
+            least = least.min(start.elapsed().as_secs_f64());
+        }
+        Ok(least)
+    };
+    let share = pool.install(|| -> Result<f64> {
+        let before = least(&|| whole.predict(rows).map(drop))?;
+        Ok(least(&|| ready.predict(rows).map(drop))? / before)
+    })?;
+    Ok(share)
+}
+
+fn name((n_vectors, head): (usize, bool)) -> String {
+    format!("{n_vectors}{}", if head { " with head" } else { "" })
 }

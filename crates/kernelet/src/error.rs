@@ -51,6 +51,9 @@ pub enum Error {
     /// The data cannot be used as asked, for the reason given.
     #[error("{0}")]
     Data(String),
+    /// A device cannot be used, or has failed, for the reason given.
+    #[error("{0}")]
+    Device(String),
     /// Settings that contradict each other, are unknown or would be ignored. Names of settings stand in backticks, see [`Error::spelled`].
     #[error("{}", .0.replace('`', ""))]
     Request(String),
@@ -121,6 +124,11 @@ impl Error {
     /// Data that cannot be used, with the reason as a sentence.
     pub fn data(reason: impl Into<String>) -> Self {
         Error::Data(reason.into())
+    }
+
+    /// A device that cannot be used, with the reason as a sentence.
+    pub(crate) fn device(reason: impl Into<String>) -> Self {
+        Error::Device(reason.into())
     }
 
     /// A failed read or write of `path`.

@@ -65,6 +65,7 @@
 //! | [`linalg`] | The only place that uses the linear-algebra crate: matrices, products, factors. |
 //! | [`data`] | How is data read? |
 //! | [`kernel`] | What is k(x, z), its slope, and how is a block of them computed fast? |
+//! | [`device`] | Where is work done: on the processor, or on an NVIDIA card? |
 //! | [`machine`] | What is a trained kernel machine, and how does it predict? |
 //! | [`model`] | How is a machine saved and loaded? |
 //! | [`basis`] | Which basis do sparse methods share, and how is it chosen before training? |
@@ -78,6 +79,7 @@ pub mod basis;
 mod clock;
 pub mod compress;
 pub mod data;
+pub mod device;
 mod draw;
 mod error;
 pub mod evaluate;
@@ -97,3 +99,8 @@ pub mod watch;
 pub use clock::set_clock;
 pub use error::{Error, Result, spelled};
 pub use named::Named;
+
+// The examples of the tutorial are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tutorials/rust.md")]
+struct Tutorial;

@@ -2,9 +2,12 @@
 //!
 //! Long work takes a [`Watch`] as its last argument. It calls [`Watch::report`], where several threads share the work from any of them,
 //! and inner loops ask [`Watch::cancelled`]. A cancelled run returns the work so far with the status [`Status::Cancelled`].
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU64, Ordering},
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
@@ -97,6 +100,7 @@ pub struct Watch<'a> {
     cancel: Option<Wish>,
     evaluations: AtomicU64,
     notes: Arc<Mutex<Vec<String>>>,
+    deadline: Option<Instant>,
 }
 
 impl<'a> Watch<'a> {
@@ -124,7 +128,31 @@ impl<'a> Watch<'a> {
 
     /// A watch for a part of the work on another thread: it forwards cancellation and notes, reports nothing and has its own counts.
     pub fn silent(&self) -> Watch<'static> {
-        Watch { reporter: None, cancel: self.cancel.clone(), evaluations: AtomicU64::new(0), notes: self.notes.clone() }
+        Watch {
+            reporter: None,
+            cancel: self.cancel.clone(),
+            evaluations: AtomicU64::new(0),
+            notes: self.notes.clone(),
+            deadline: self.deadline,
+        }
+    }
+
+    /// A watch that also stops the run when so much time is over. It forwards progress, cancellation and notes, and has its own counts.
+    pub fn within(&self, limit: Duration) -> Watch<'_> {
+        let (cancel, deadline) = (self.cancel.clone(), Instant::now().checked_add(limit));
+        let over = move || deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        let wish = move || over() || cancel.as_ref().is_some_and(|wish| wish());
+        let forward = |progress: &Progress| {
+            if let Some(reporter) = &self.reporter {
+                reporter(progress);
+            }
+        };
+        Watch { deadline, notes: self.notes.clone(), ..Watch::none().with_reporter(forward).with_cancel_when(wish) }
+    }
+
+    /// True once the time limit of the run is over.
+    pub fn out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Takes note of a sentence that the user should read at the end, once however often it is said.
@@ -172,6 +200,21 @@ impl<'a> Watch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_time_ends_a_run_and_forwards_what_the_caller_sees_and_wants() {
+        let (seen, flag) = (AtomicU64::new(0), Arc::new(AtomicBool::new(false)));
+        let report = |_: &Progress| _ = seen.fetch_add(1, Ordering::Relaxed);
+        let watch = Watch::none().with_reporter(report).with_cancel(flag.clone());
+        let (long, none) = (watch.within(Duration::MAX), watch.within(Duration::ZERO));
+        assert!(none.cancelled() && none.out_of_time() && none.silent().out_of_time());
+        assert!(!long.cancelled() && !long.out_of_time() && !watch.out_of_time() && !watch.cancelled());
+        long.report("steps", 1, None, None);
+        long.note("a note");
+        assert_eq!((seen.load(Ordering::Relaxed), watch.take_notes()), (1, vec!["a note".to_string()]));
+        flag.store(true, Ordering::Relaxed);
+        assert!(long.cancelled() && !long.out_of_time());
+    }
 
     #[test]
     fn reports_reach_the_caller_and_cancel_reaches_the_work() {

@@ -13,7 +13,7 @@ use kernelet::{
     kernel::Kernel,
     linalg::Matrix,
     machine::{
-        Calibration, Coefficients, Curve, Decision, Expansion, Machine, Metadata, Pairwise, Posterior,
+        Calibration, Coefficients, Curve, Decision, Expansion, LogVariance, Machine, Metadata, Pairwise, Posterior,
         cascade::{Cascade, Head, Promise, Stage},
     },
     model::{self, libsvm, range::Range},
@@ -180,9 +180,21 @@ fn mapped_machine() -> Machine {
     Machine { scale: Some(scale), names: Some(["width", "height"].map(String::from).to_vec()), ..dense_machine() }
 }
 
+/// The machine in `native-v1-heads.kernelet`: numbers with deviations.
+fn heads_machine() -> Machine {
+    let head = |vectors: Vec<usize>, coefficients: Vec<f64>| LogVariance { vectors, coefficients, offset: -1.0 / 3.0 };
+    let heads = vec![head(vec![0, 1], vec![0.1, -1e-300]), head(vec![1], vec![0.7])];
+    Machine { calibration: Some(Calibration::LogVariance { heads }), ..dense_machine() }
+}
+
 #[test]
 fn native_files_of_every_version_still_load() {
+    let path = folder().join("native-v1-heads.kernelet");
+    if std::env::var_os("KERNELET_UPDATE").is_some() && !path.exists() {
+        model::save(&heads_machine(), &path).unwrap();
+    }
     let files = [
+        ("native-v1-heads.kernelet", heads_machine()),
         ("native-v1.kernelet", sparse_machine()),
         ("native-v1-dense.kernelet", dense_machine()),
         ("native-v2-codes.kernelet", codes_machine()),

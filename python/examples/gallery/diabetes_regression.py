@@ -20,10 +20,11 @@ output = arguments.parse_args().output
 X, y = load_diabetes(return_X_y=True)
 train, test, y_train, y_test = train_test_split(X, y, random_state=0)
 figure, axes = plt.subplots()
-for vectors, marker in ((None, "x"), (8, "o")):
+hollow = {"marker": "o", "s": 60, "facecolors": "none", "edgecolors": "tab:blue"}
+for vectors, style in ((None, hollow), (8, {"marker": "o", "s": 12, "color": "tab:orange"})):
     model = make_pipeline(StandardScaler(), SVR(C=30, epsilon=10, gamma=0.02, n_vectors=vectors, random_state=0)).fit(train, y_train)
     print(f"{model[-1].n_vectors_:3d} vectors: R2 {model.score(test, y_test):.3f} on test rows")
-    axes.scatter(y_test, model.predict(test), s=12, marker=marker, label=f"{model[-1].n_vectors_} vectors, R2 {model.score(test, y_test):.2f}")
+    axes.scatter(y_test, model.predict(test), **style, label=f"{model[-1].n_vectors_} vectors, R2 {model.score(test, y_test):.2f}")
 ends = [y_test.min(), y_test.max()]
 axes.plot(ends, ends, linestyle=":", color="black", label="right")
 axes.set_xlabel("progression after a year (score)")

@@ -5,7 +5,7 @@ use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
     evaluate::{Confusion, Reconstruction, Scores, agreement, reconstruction, score},
-    machine::{Machine, Prediction, Predictor},
+    machine::{Machine, Predictor},
 };
 use serde::Serialize;
 
@@ -31,6 +31,9 @@ pub struct Evaluate {
     /// Also how often prediction sets of this confidence contain the truth, and how large they are.
     #[arg(long, value_name = "P")]
     pub confidence: Option<f64>,
+    /// Where predictions are computed: cpu, gpu or gpu:N, an NVIDIA card, in single precision [default: KERNELET_DEVICE, else cpu].
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
@@ -56,10 +59,14 @@ impl Evaluate {
         self.confidence.map_or(Ok(()), |confidence| machine.check_sets(confidence))?;
         let wanted = input::target_of(machine);
         let data = self.input.rows_for(machine, &self.data, wanted, session)?;
-        let predictor = Predictor::new(machine);
-        let (prediction, seconds) = timed(|| match &loaded {
-            Loaded::Machine(_) => predictor.predict(&data.points),
-            Loaded::Cascade(cascade) => cascade.predict(&data.points).map(|answers| answers.prediction),
+        let predictor = Predictor::on(machine, input::device_for(self.device.as_deref(), &loaded)?)?;
+        let cascade = match &loaded {
+            Loaded::Machine(_) => None,
+            Loaded::Cascade(cascade) => Some(cascade.ready()),
+        };
+        let ((prediction, evaluations), seconds) = timed(|| match &cascade {
+            None => predictor.predict(&data.points).map(|prediction| (prediction, 0)),
+            Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction, answers.evaluations)),
         })?;
         session.check_cancelled()?;
         if wanted == Wanted::Nothing {
@@ -78,8 +85,7 @@ impl Evaluate {
         match &loaded {
             Loaded::Machine(machine) => evaluated.uncertainty = Uncertainty::of(machine, &data, self.confidence)?,
             Loaded::Cascade(cascade) => {
-                let evaluations = cascade.predict(&data.points)?.evaluations as f64;
-                evaluated.cost = Some(evaluations / (data.len() * cascade.promise.full_vectors).max(1) as f64);
+                evaluated.cost = Some(evaluations as f64 / (data.len() * cascade.promise.full_vectors).max(1) as f64);
             }
         }
         session.answer(&evaluated)
@@ -97,7 +103,7 @@ impl Evaluate {
 }
 
 /// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
-fn timed(predict: impl Fn() -> kernelet::Result<Prediction>) -> Result<(Prediction, f64)> {
+fn timed<T>(predict: impl Fn() -> kernelet::Result<T>) -> Result<(T, f64)> {
     const ENOUGH_SECONDS: f64 = 0.2;
     const MOST_RUNS: usize = 10;
     let begun = Instant::now();

@@ -2,6 +2,7 @@
 mod completions;
 pub mod compress;
 mod demo;
+mod devices;
 mod evaluate;
 pub mod export;
 mod inspect;
@@ -43,6 +44,8 @@ pub enum Command {
     /// Make the tables of papers again: data sets x splits x methods.
     #[cfg(feature = "reproduce")]
     Reproduce(reproduce::Reproduce),
+    /// List the NVIDIA cards that --device can name.
+    Devices(devices::Devices),
     /// Print a script that completes commands and flags in a shell.
     Completions(completions::Completions),
 }
@@ -62,6 +65,7 @@ impl Command {
             Command::Studio(command) => command.run(session),
             #[cfg(feature = "reproduce")]
             Command::Reproduce(command) => command.run(session),
+            Command::Devices(command) => command.run(session),
             Command::Completions(command) => command.run(session),
         }
     }

@@ -5,8 +5,9 @@ use clap::{Args, ValueEnum};
 use kernelet::{
     Error,
     data::Points,
+    device::Device,
     linalg::Matrix,
-    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::Cascade},
+    machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::CascadePredictor},
     model::write_atomically,
 };
 use serde_json::json;
@@ -40,6 +41,9 @@ pub struct Predict {
     /// Precision of the arithmetic; f32 is about twice as fast with the gaussian kernel.
     #[arg(long, value_name = "P", value_enum, default_value_t = Precision::F64)]
     pub precision: Precision,
+    /// Where: cpu, gpu or gpu:N, an NVIDIA card, in single precision [default: KERNELET_DEVICE, else cpu].
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
     /// Flags of the reader.
     #[command(flatten)]
     pub input: Input,
@@ -50,6 +54,7 @@ Examples:
   kernelet predict digits.model digits-test.svm
   kernelet predict digits.model digits-test.svm --values decision -o decisions.csv
   kernelet predict digits.model digits-test.svm --values set --confidence 0.95
+  kernelet predict digits.model digits-test.svm --device gpu
   cat rows.csv | kernelet predict iris.model - --format csv
 
 Labels and single numbers are written bare, a line for each row: control characters in a label as \\n or \\u{1b}. Other values are separated by commas, under a header line. \
@@ -154,9 +159,14 @@ impl Predict {
     /// The outputs of each block of rows; the next block is read meanwhile.
     fn to_each(&self, model: &Loaded, session: &Session, take: &mut dyn FnMut(&Matrix) -> Result<()>) -> Result<Done> {
         let machine = model.first()?;
-        let predictor = match self.precision {
-            Precision::F64 => Predictor::new(machine),
-            Precision::F32 => Predictor::single(machine),
+        let predictor = match (input::device_for(self.device.as_deref(), model)?, self.precision) {
+            (Device::Cpu, Precision::F64) => Predictor::new(machine),
+            (Device::Cpu, Precision::F32) => Predictor::single(machine),
+            (device, _) => Predictor::on(machine, device)?,
+        };
+        let cascade = match model {
+            Loaded::Cascade(cascade) => Some(cascade.ready()),
+            Loaded::Machine(_) => None,
         };
         let watch = session.watch();
         let mut blocks = self.input.blocks_for(machine, &self.data)?;
@@ -165,9 +175,9 @@ impl Predict {
             let clock = Instant::now();
             let (following, outputs) = rayon::join(
                 || blocks.next(session),
-                || match model {
-                    Loaded::Machine(machine) => self.values_of(machine, &predictor, &data.points, done.rows),
-                    Loaded::Cascade(cascade) => answers_of(cascade, &data.points),
+                || match &cascade {
+                    None => self.values_of(machine, &predictor, &data.points, done.rows),
+                    Some(cascade) => answers_of(cascade, &data.points),
                 },
             );
             done.seconds += clock.elapsed().as_secs_f64();
@@ -226,7 +236,7 @@ impl Predict {
 }
 
 /// The places of the labels that a cascade answers, in one column.
-fn answers_of(cascade: &Cascade, points: &Points) -> Result<Matrix> {
+fn answers_of(cascade: &CascadePredictor, points: &Points) -> Result<Matrix> {
     let codes = match cascade.predict(points)?.prediction {
         Prediction::Classes { codes, .. } => codes,
         Prediction::Values(_) => vec![],

@@ -5,7 +5,8 @@ use clap::Args;
 use kernelet::{
     Named,
     data::{Label, RowBlocks, Scale, Target, memory},
-    learn::blocks::LocalEngine,
+    device::Device,
+    learn::blocks::engine_on,
     machine::{Calibration, FeatureMetadata, Machine, SizeMetrics},
     model::{self, range::Range},
     request::{self, Given},
@@ -88,6 +89,7 @@ impl Train {
             .as_deref()
             .map(|path| self.request.0.take_scales(&input::model(path)?.0).map_err(Failure::from))
             .transpose()?;
+        self.request.0.prefer_device(Device::chosen(None)?);
         let request = &self.request.0;
         request.check()?;
         if let Some(megabytes) = request.search.memory {
@@ -133,7 +135,7 @@ impl Train {
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(outline.dim)).transpose()?;
         let given = Given { start, scale: range.or(scales), calibrate: None };
         let clock = Instant::now();
-        let done = request.run_blocks(&mut LocalEngine { blocks: &rows }, outline, &given, &session.watch())?;
+        let done = request.run_blocks(&mut *engine_on(request.device()?, &rows)?, outline, &given, &session.watch())?;
         let seconds = clock.elapsed().as_secs_f64();
         let trained = done.trained;
         session.notes(&trained.notes);

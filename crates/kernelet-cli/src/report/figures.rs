@@ -92,7 +92,13 @@ pub struct Level {
     pub vectors: usize,
     /// The error of classes or the mean squared error of numbers, on the rows measured on.
     pub error: Option<f64>,
-    /// The same on the rows of `--data`, where others are measured on.
+    /// Between which values the error on all rows like the test rows lies with 95 % confidence; only where there are test rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_band: Option<[f64; 2]>,
+    /// The same for the agreement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement_band: Option<[f64; 2]>,
+    /// The error on the rows of `--data`, where others are measured on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_error: Option<f64>,
     /// The fraction of rows with the full machine's label.

@@ -10,6 +10,7 @@ use kernelet::{
 use crate::{failure::Result, layout::figure, session::Session};
 
 use super::{
+    bands,
     choose::choose,
     curves::{Curve, Step},
     drawings::{self, Album, Scatter},
@@ -41,6 +42,8 @@ pub struct Request<'a> {
 /// What all machines are measured against.
 struct Gauge<'a> {
     rows: Option<&'a Dataset>,
+    /// The rows are test rows, so that they say what holds on others.
+    tests: bool,
     data: Option<&'a Dataset>,
     full: Option<Prediction>,
     sorted: Option<Sorted>,
@@ -126,6 +129,7 @@ impl<'a> Gauge<'a> {
         };
         Ok(Gauge {
             rows,
+            tests: request.test.is_some(),
             data: request.data.filter(|_| request.test.is_some()),
             full,
             sorted,
@@ -155,6 +159,10 @@ impl<'a> Gauge<'a> {
         let prediction = Predictor::new(machine).predict(&rows.points)?;
         level.error = if has_truth(machine, rows) { Some(score(&prediction, rows)?.loss()) } else { None };
         level.agreement = agreement(full, &prediction);
+        if self.tests {
+            level.agreement_band = level.agreement.map(|agreement| bands::of_fraction(agreement, rows.len()));
+            level.error_band = level.error.and_then(|error| bands::of_error(error, &prediction, rows));
+        }
         // Features that were found anew have axes of their own, which are not comparable.
         let comparable = machine.decision != Decision::Features || residual.is_some();
         level.difference = if comparable { difference(full, &prediction) } else { None };

@@ -2,6 +2,7 @@
 //!
 //! [`curves`] makes machines of many sizes, [`gather`] measures them into [`figures`], and [`page`] puts the figures into a page that needs
 //! nothing else: no network, no library, one file. What the page draws is computed here; its script only shows it.
+mod bands;
 pub mod choose;
 pub mod curves;
 mod direct_curve;

@@ -51,6 +51,10 @@ fn figures_are_those_of_the_machines() {
             assert_eq!(level.error, Some(step.machine.score(&test).unwrap().loss()));
             assert_eq!(level.data_error, Some(step.machine.score(&data).unwrap().loss()));
             assert_eq!(level.agreement, Some((200 - level.differ) as f64 / 200.0));
+            for (value, band) in [(level.error, level.error_band), (level.agreement, level.agreement_band)] {
+                let ([low, high], value) = (band.unwrap(), value.unwrap());
+                assert!(low <= value && value <= high && high - low < 0.15);
+            }
             assert_eq!(level.confusion.iter().map(|[.., rows]| rows).sum::<usize>(), 200);
             let wrong: usize = level.confusion.iter().filter(|[truth, predicted, _]| truth != predicted).map(|[.., rows]| rows).sum();
             assert_eq!(wrong as f64 / 200.0, level.error.unwrap());
@@ -92,6 +96,7 @@ fn numbers_are_scattered_and_drawn_along_one_feature() {
     for level in figures.methods.iter().flat_map(|method| &method.levels) {
         assert!(level.predicted.is_some() && level.plane.is_some() && level.agreement.is_none() && level.difference.is_some());
     }
+    assert!(figures.methods.iter().flat_map(|method| &method.levels).all(|level| level.error_band.is_none()), "rows of training have none");
     let page = page(&figures).unwrap();
     assert!(page.contains("squared error") && page.len() < LIMIT);
 }

@@ -118,6 +118,12 @@ fn c_source_answers_the_same_labels() {
         let (output, source) = (folder.path("c.model"), folder.path("fast.c"));
         run(&strings(&cascade(&model, &output, &train, &calibrate, &[]))).succeeded();
         run(&["export", &output, "-o", &source, "--to", "c"]).succeeded();
+        let code = std::fs::read_to_string(&source).unwrap();
+        assert_eq!(
+            code.contains("return fast_among(row, candidate);"),
+            three,
+            "of one-vs-one machines the pairs of the candidate classes alone"
+        );
         let text = std::fs::read_to_string(&test).unwrap();
         let values =
             |line: &str| -> Vec<String> { line.split(' ').skip(1).map(|cell| cell.split_once(':').unwrap().1.to_string()).collect() };

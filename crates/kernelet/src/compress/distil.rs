@@ -19,7 +19,7 @@ use crate::{
     error::require_positive,
     learn::{
         Fit,
-        direct::{Direct, Inner, Phase, Search, Solution, Squared, SquaredHinge, Transform},
+        direct::{Direct, Init, Inner, Phase, Search, Solution, Squared, SquaredHinge, Transform},
     },
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
@@ -53,12 +53,20 @@ impl Distil {
 
     /// The small machine; the teacher and the rows it speaks about are those of the task.
     pub fn learn(&self, task: &Task, watch: &Watch) -> Result<Fit> {
+        self.search.learn(&task.machine.expansion.kernel, &self.lesson(task)?, watch)
+    }
+
+    /// The best machine of several starts, most of which make a few steps only, see [`Search::race`].
+    pub(crate) fn race(&self, given: Vec<Init>, own: bool, task: &Task, watch: &Watch) -> Result<Fit> {
+        self.search.race(&task.machine.expansion.kernel, &self.lesson(task)?, given, own, watch)
+    }
+
+    fn lesson<'a>(&self, task: &Task<'a>) -> Result<Lesson<'a>> {
         task.check()?;
         self.check(task.machine)?;
         let rows = task.scaled_rows()?.ok_or_else(|| Error::data("distillation needs rows; give data like those of the model"))?;
         let weights = (0..rows.len()).map(|i| task.data.map_or(1.0, |data| data.weight(i))).collect();
-        let lesson = Lesson::new(task.machine, rows, weights, self)?;
-        self.search.learn(&task.machine.expansion.kernel, &lesson, watch)
+        Lesson::new(task.machine, rows, weights, self)
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) mod toy;
 
 pub use baseline::{Baseline, BaselineLearner};
 pub use budget::Budget;
-pub use cascade::{CascadeGoal, cascade};
+pub use cascade::{CascadeGoal, Effect, Fitted, OnRows, Stages, cascade};
 pub use comparison::Comparison;
 pub use distil::Distil;
 pub(crate) use empirical_map::EmpiricalMap;
@@ -35,7 +35,7 @@ pub use search::{
     Attempt, Auto, Certificate, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Origin, Recognised, RowKind, Steps, Strategy,
     Tally, Trust, Verdict, recognise,
 };
-pub(crate) use search::{check_confidence, cost_of, recalibrated};
+pub(crate) use search::{check_confidence, cost_of, heaviest, recalibrated};
 pub use task::Task;
 pub(crate) use task::part_of;
 pub(crate) use threshold::least_error_offsets;

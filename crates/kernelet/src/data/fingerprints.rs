@@ -4,9 +4,13 @@
 //! and any part of the rows. Of many rows those with the smallest hashes are kept, a random sample that is the same wherever the rows come from: a row whose
 //! hash is below the largest that is kept is known to be among the rows or not; nothing is known of the others. A new row is mistaken for a known one with
 //! a probability of (rows) / 2^32.
+//!
+//! Two sets of rows at hand are compared by 64 bits of the same hash, together with the targets ([`Overlap`]).
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-use super::Points;
+use super::{Dataset, Points, Target};
 
 /// Fingerprints of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -21,7 +25,7 @@ pub struct Fingerprints {
 impl Fingerprints {
     /// Fingerprints of the rows, at most so many.
     pub fn of(points: &Points, most: usize) -> Self {
-        let mut hashes: Vec<u32> = hashes(points);
+        let mut hashes: Vec<u32> = hashes(points).into_iter().map(short).collect();
         hashes.sort_unstable();
         hashes.dedup();
         let all = hashes.len() <= most;
@@ -46,16 +50,69 @@ impl Fingerprints {
             true => Some(self.hashes.binary_search(&hash).is_ok()),
             false => None,
         };
-        hashes(points).into_iter().map(look).collect()
+        hashes(points).into_iter().map(short).map(look).collect()
     }
 }
 
+/// What two data sets share, by the features, rounded to single precision, and the targets of their rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Overlap {
+    /// The rows of the first that the second has too.
+    pub shared: Vec<usize>,
+    /// Rows of the second that it has more than once: in data of few different rows, new rows are old ones by chance.
+    pub repeated: usize,
+    /// All rows of the second.
+    pub n_others: usize,
+}
+
+impl Overlap {
+    /// What `rows` share with `others`. Cost: all numbers of both.
+    pub fn of(rows: &Dataset, others: &Dataset) -> Self {
+        let mut counts: HashMap<u64, usize> = HashMap::new();
+        keys(others).into_iter().for_each(|key| *counts.entry(key).or_default() += 1);
+        let repeated: usize = counts.values().filter(|count| **count > 1).sum();
+        let shared = keys(rows).into_iter().enumerate().filter(|(_, key)| counts.contains_key(key)).map(|(row, _)| row).collect();
+        Overlap { shared, repeated, n_others: others.len() }
+    }
+
+    /// True where more of `n` rows are shared than chance explains: three standard deviations, at a rate of repeated rows that is above the true one
+    /// with a probability of about 99 %, because few rows have few repetitions or none.
+    pub fn beyond_chance(&self, n: usize) -> bool {
+        let (n, repeated) = (n as f64, self.repeated as f64);
+        let p = ((repeated + 2.33 * repeated.sqrt() + 4.6) / self.n_others.max(1) as f64).min(1.0);
+        self.shared.len() as f64 > n * p + 3.0 * (n * p * (1.0 - p)).sqrt()
+    }
+}
+
+/// For each row whether an earlier one has the same numbers, in single precision. Cost: all numbers.
+pub(crate) fn repeated(points: &Points) -> Vec<bool> {
+    let mut known = HashSet::new();
+    hashes(points).into_iter().map(|hash| !known.insert(hash)).collect()
+}
+
+/// The hash of each row with its target.
+fn keys(data: &Dataset) -> Vec<u64> {
+    let mut keys = hashes(&data.points);
+    match &data.target {
+        Target::None => {}
+        Target::Classes(classes) => {
+            let bytes = |text: &str| text.bytes().fold(0, |hash, byte| mixed(hash ^ u64::from(byte)));
+            let labels: Vec<u64> = classes.labels.iter().map(|label| bytes(label.text())).collect();
+            keys.iter_mut().zip(&classes.codes).for_each(|(key, &code)| *key = mixed(*key ^ labels[code as usize]));
+        }
+        Target::Values(values) => keys.iter_mut().zip(values.iter()).for_each(|(key, row)| {
+            *key = row.iter().fold(*key, |hash, value| mixed(hash ^ value.to_bits()));
+        }),
+    }
+    keys
+}
+
 /// The hash of each row.
-fn hashes(points: &Points) -> Vec<u32> {
+fn hashes(points: &Points) -> Vec<u64> {
     if let Points::Sparse(rows) = points {
         let of_row = |i: usize| {
             let (columns, values) = rows.row(i);
-            finish(columns.iter().zip(values).fold(0, |hash, (&column, &value)| with(hash, column as usize, value)))
+            mixed(columns.iter().zip(values).fold(0, |hash, (&column, &value)| with(hash, column as usize, value)))
         };
         return (0..rows.len()).map(of_row).collect();
     }
@@ -64,7 +121,7 @@ fn hashes(points: &Points) -> Vec<u32> {
     (0..points.len())
         .map(|i| {
             points.copy_rows(i..i + 1, dim, &mut row);
-            finish(row.iter().enumerate().fold(0, |hash, (column, &value)| with(hash, column, value)))
+            mixed(row.iter().enumerate().fold(0, |hash, (column, &value)| with(hash, column, value)))
         })
         .collect()
 }
@@ -78,8 +135,9 @@ fn with(hash: u64, column: usize, value: f64) -> u64 {
     mixed(hash ^ mixed(((column as u64) << 32) | u64::from(single.to_bits())))
 }
 
-fn finish(hash: u64) -> u32 {
-    (mixed(hash) >> 32) as u32
+/// What a model keeps of a hash.
+fn short(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 /// A permutation of 64 bits in which every bit depends on every other: multiplications by odd numbers and shifts.
@@ -108,7 +166,10 @@ fn from_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u32>, D::
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{data::Csr, linalg::Matrix};
+    use crate::{
+        data::{Csr, banana},
+        linalg::Matrix,
+    };
 
     fn rows(n: usize, shift: f64) -> Matrix {
         Matrix::from_fn(n, 3, |i, j| if (i + j) % 4 == 0 { 0.0 } else { ((i * 3 + j) as f64 + shift).sin() })
@@ -150,5 +211,30 @@ mod tests {
             let text = format!(r#"{{"all": true, "hashes": "{bad}"}}"#);
             assert!(serde_json::from_str::<Fingerprints>(&text).unwrap_err().to_string().contains("hexadecimal"), "{bad}");
         }
+    }
+
+    #[test]
+    fn rows_of_one_set_are_found_in_another_however_they_are_stored() {
+        let data = banana(60, 1);
+        let mixed = data.select(&[5, 17]);
+        let fresh = banana(50, 2);
+        assert_eq!(Overlap::of(&mixed, &data).shared, [0, 1]);
+        assert_eq!(Overlap::of(&fresh, &data), Overlap { shared: vec![], repeated: 0, n_others: 60 });
+        let sparse = Dataset { points: Csr::from_dense(&mixed.points.to_dense()).into(), ..mixed.clone() };
+        assert_eq!(Overlap::of(&sparse, &data).shared, [0, 1]);
+        // The same features with another target are another row.
+        let other = Dataset { target: Target::Values(Matrix::column(vec![1.0, 2.0])), ..mixed };
+        assert!(Overlap::of(&other, &data).shared.is_empty());
+    }
+
+    #[test]
+    fn rows_that_repeat_anyway_are_shared_by_chance() {
+        let row = |i: usize| Dataset::new(Matrix::from_fn(40, 1, |j, _| ((i + j) % 4) as f64), Target::None);
+        let overlap = Overlap::of(&row(1), &row(0));
+        assert_eq!((overlap.shared.len(), overlap.repeated, overlap.beyond_chance(40)), (40, 40, false));
+        let of = |shared: usize, repeated| Overlap { shared: (0..shared).collect(), repeated, n_others: 1000 };
+        assert!(of(1, 0).beyond_chance(2) && of(30, 0).beyond_chance(1000) && of(60, 10).beyond_chance(1000));
+        // Letter: of 1,000 rows 4 are repeated in one draw, and 12 of 1,000 others are among them.
+        assert!(!of(12, 4).beyond_chance(1000) && !of(0, 0).beyond_chance(100));
     }
 }

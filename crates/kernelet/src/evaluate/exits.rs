@@ -2,7 +2,7 @@
 use serde::Serialize;
 
 use super::binomial::{lower, upper};
-use crate::{Result, data::Points, machine::cascade::Cascade};
+use crate::{Result, data::Points, machine::cascade::CascadePredictor};
 
 /// The probability of an alarm for rows like those of calibration, at most.
 const FALSE_ALARMS: f64 = 0.01;
@@ -22,8 +22,8 @@ pub struct ExitRate {
 }
 
 /// Compares the exit rate on rows with that of calibration: an alarm where the bounds of the two rates do not overlap.
-pub fn exit_rate(cascade: &Cascade, points: &Points) -> Result<ExitRate> {
-    let answers = cascade.predict(points)?;
+pub fn exit_rate(ready: &CascadePredictor, points: &Points) -> Result<ExitRate> {
+    let (cascade, answers) = (ready.cascade(), ready.predict(points)?);
     let (n, before) = (points.len(), cascade.promise.calibration_rows);
     let left = answers.stages.iter().filter(|stage| **stage < cascade.stages.len()).count();
     let expected: f64 = cascade.stages.iter().map(|stage| stage.exits).sum();
@@ -44,7 +44,7 @@ mod tests {
         kernel::Kernel,
         learn::{Learner, Svc},
         linalg::Matrix,
-        machine::cascade::{Promise, Stage},
+        machine::cascade::{Cascade, Promise, Stage},
         watch::Watch,
     };
 
@@ -64,12 +64,12 @@ mod tests {
         };
         let stages = vec![Stage { machine: part_of(&full, &some), head: None, threshold: 0.8, exits: 0.0 }];
         let mut cascade = Cascade { stages, full: Some(full), promise };
-        cascade.stages[0].exits = exit_rate(&cascade, &banana(2000, 2).points).unwrap().exits;
-        let same = exit_rate(&cascade, &banana(1000, 3).points).unwrap();
+        cascade.stages[0].exits = exit_rate(&cascade.ready(), &banana(2000, 2).points).unwrap().exits;
+        let same = exit_rate(&cascade.ready(), &banana(1000, 3).points).unwrap();
         assert!(!same.alarm && (same.exits - same.expected).abs() < 0.06, "{same:?}");
         let rows = banana(1000, 3).points.to_dense();
-        let shifted = exit_rate(&cascade, &Matrix::from_fn(1000, 2, |i, j| 0.3 * rows.at(i, j)).into()).unwrap();
+        let shifted = exit_rate(&cascade.ready(), &Matrix::from_fn(1000, 2, |i, j| 0.3 * rows.at(i, j)).into()).unwrap();
         assert!(shifted.alarm, "{shifted:?}");
-        assert!(!exit_rate(&cascade, &Matrix::<f64>::zeros(0, 2).into()).unwrap().alarm);
+        assert!(!exit_rate(&cascade.ready(), &Matrix::<f64>::zeros(0, 2).into()).unwrap().alarm);
     }
 }

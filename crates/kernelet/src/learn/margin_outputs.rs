@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::parallel::*;
 
 use super::{
-    margin::{self, MarginProblem, MarginSettings, MarginSolution},
-    squared_margin,
+    margin::{MarginProblem, MarginSettings, MarginSolution},
+    margin_active, squared_margin,
 };
 use crate::{
     linalg::Matrix,
@@ -58,7 +58,7 @@ fn has_both(signs: &[f64]) -> bool {
 /// Solves for all outputs. An output with rows on one side only says that side everywhere.
 pub(crate) fn solve_outputs(coordinates: &Matrix, sides: &Sides, settings: &MarginSettings, watch: &Watch) -> Vec<OutputMachine> {
     let quiet = watch.silent();
-    solve_each(coordinates, sides, &|problem| margin::solve(problem, settings, None, &quiet), watch)
+    solve_each(coordinates, sides, &|problem| margin_active::solve(problem, settings, &quiet), watch)
 }
 
 /// The same with squared slacks and penalised offsets.

@@ -11,6 +11,7 @@ mod fisher;
 mod gram;
 mod logistic;
 pub(crate) mod margin;
+mod margin_active;
 pub(crate) mod margin_outputs;
 mod multiclass;
 mod nadaraya_watson;

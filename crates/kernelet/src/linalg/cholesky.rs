@@ -12,6 +12,9 @@ use super::{Lower, Matrix};
 /// Right-hand sides that one thread solves for at a time, whatever the number of threads.
 const COLUMNS: usize = 32;
 
+/// Columns that are copied at a time.
+const BLOCK: usize = 32;
+
 /// `A = L L'`. Cost: n^3/3 to factor, 2 n^2 for each right-hand side.
 #[derive(Debug)]
 pub struct Cholesky {
@@ -22,8 +25,20 @@ impl Cholesky {
     /// Factors `a`, of which the lower triangle is read, on all threads of the current pool; the same bits for any number of them.
     /// None when a pivot is not positive: the matrix is not positive definite to working precision.
     pub fn new(a: &Matrix) -> Option<Self> {
-        let n = a.rows();
-        let mut factor = Mat::from_fn(n, n, |i, j| a.at(i, j));
+        Self::leading(a, a.rows(), |_| 0.0)
+    }
+
+    /// The same of the first `n` rows and columns of `a`, with `more(i)` added to entry i of the diagonal.
+    pub fn leading(a: &Matrix, n: usize, more: impl Fn(usize) -> f64) -> Option<Self> {
+        let mut factor = Mat::zeros(n, n);
+        // Rows are read and columns written: in blocks that stay in cache.
+        for first in (0..n).step_by(BLOCK) {
+            for i in first..n {
+                let row = &a.row(i)[first..(first + BLOCK).min(i + 1)];
+                row.iter().enumerate().for_each(|(j, value)| factor[(i, first + j)] = *value);
+            }
+        }
+        (0..n).for_each(|i| factor[(i, i)] += more(i));
         let par = all_threads();
         let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, Spec::default());
         let mut memory = MemBuffer::new(scratch);

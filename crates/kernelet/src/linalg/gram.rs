@@ -29,35 +29,51 @@ pub fn weighted_gram(x: &Matrix, weights: &[f64]) -> Matrix {
 
 /// `sum_k r_k r_k'` over `count` rows of `width` numbers, which `fill` writes block by block; the lower triangle is filled. All threads.
 pub fn outer_sum(count: usize, width: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) -> Matrix {
-    if width == 0 {
-        return Matrix::zeros(0, 0);
+    let mut sum = Matrix::zeros(width, width);
+    add_outer_sum(&mut sum, 1.0, PARTS, count, fill);
+    sum
+}
+
+/// `sum += factor sum_k r_k r_k'`, in at most so many parts that threads may share; where many sums are made at a time, one part saves memory.
+pub fn add_outer_sum(sum: &mut Matrix, factor: f64, parts: usize, count: usize, fill: impl Fn(Range<usize>, &mut [f64]) + Sync) {
+    let width = sum.cols();
+    if width == 0 || count == 0 {
+        return;
     }
-    let size = count.div_ceil(PARTS).max(ROWS);
-    let part = |p: usize| {
-        let (mut sum, mut rows) = (Matrix::zeros(width, width), vec![0.0; ROWS * width]);
+    let size = count.div_ceil(parts.max(1)).max(ROWS);
+    let part = |p: usize, sum: &mut Matrix| {
+        let mut rows = vec![0.0; ROWS * width];
         let end = count.min((p + 1) * size);
         for first in (p * size..end).step_by(ROWS) {
             let used = (end - first).min(ROWS);
             fill(first..first + used, &mut rows[..used * width]);
-            add_outer(&rows[..used * width], width, sum.values_mut());
+            add_multiple(&rows[..used * width], width, factor, sum.values_mut());
         }
+    };
+    if count <= size {
+        return part(0, sum);
+    }
+    let whole = |p: usize| {
+        let mut sum = Matrix::zeros(width, width);
+        part(p, &mut sum);
         sum
     };
-    let parts: Vec<Matrix> = (0..count.div_ceil(size)).into_par_iter().map(part).collect();
-    parts.into_iter().reduce(sum_of).unwrap_or_else(|| Matrix::zeros(width, width))
-}
-
-fn sum_of(mut a: Matrix, b: Matrix) -> Matrix {
-    a.values_mut().iter_mut().zip(b.values()).for_each(|(a, b)| *a += b);
-    a
+    let parts: Vec<Matrix> = (0..count.div_ceil(size)).into_par_iter().map(whole).collect();
+    for part in parts {
+        sum.values_mut().iter_mut().zip(part.values()).for_each(|(a, b)| *a += b);
+    }
 }
 
 /// `sum += rows' rows`, lower triangle, for rows of m numbers. One thread.
 pub fn add_outer(rows: &[f64], m: usize, sum: &mut [f64]) {
+    add_multiple(rows, m, 1.0, sum);
+}
+
+fn add_multiple(rows: &[f64], m: usize, factor: f64, sum: &mut [f64]) {
     let rows = MatRef::from_row_major_slice(rows, rows.len() / m, m);
     let (lower, full) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
     let out = MatMut::from_row_major_slice_mut(sum, m, m);
-    matmul(out, lower, Accum::Add, rows.transpose(), full, rows, full, 1.0, Par::Seq);
+    matmul(out, lower, Accum::Add, rows.transpose(), full, rows, full, factor, Par::Seq);
 }
 
 #[cfg(test)]
@@ -78,5 +94,12 @@ mod tests {
             }
         }
         assert_eq!(weighted_gram(&Matrix::zeros(0, 3), &[]), Matrix::zeros(3, 3));
+        // What is subtracted in other parts leaves rounding alone.
+        let fill = |rows: Range<usize>, out: &mut [f64]| out.copy_from_slice(&x.values()[rows.start * 7..rows.end * 7]);
+        let (mut rest, size) = (outer_sum(5000, 7, fill), 5000.0);
+        for parts in [1, 3] {
+            add_outer_sum(&mut rest, -0.5, parts, 5000, fill);
+        }
+        assert!(rest.values().iter().all(|v| v.abs() < 1e-12 * size), "{rest:?}");
     }
 }

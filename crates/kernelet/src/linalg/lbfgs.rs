@@ -96,9 +96,20 @@ impl Lbfgs {
     pub fn minimise_preconditioned(
         &self,
         begin: Begin,
+        evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
+        keep_on: impl FnMut(&Descent) -> bool,
+    ) -> Minimum {
+        let (Descent { here, iterations, .. }, evaluations, ended) = self.descend(begin, evaluate, keep_on);
+        Minimum { point: here.point, value: here.value, iterations, evaluations, ended }
+    }
+
+    /// The same; returns where the descent has come to, from which another may go on, the number of evaluations and why it ended.
+    pub fn descend(
+        &self,
+        begin: Begin,
         mut evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
         mut keep_on: impl FnMut(&Descent) -> bool,
-    ) -> Minimum {
+    ) -> (Descent, usize, Ended) {
         let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
         let mut descent = match begin {
             Begin::Descent(descent) => descent,
@@ -126,8 +137,7 @@ impl Lbfgs {
                 break Ended::Stopped;
             }
         };
-        let Descent { here, iterations, .. } = descent;
-        Minimum { point: here.point, value: here.value, iterations, evaluations: run.evaluations, ended }
+        (descent, run.evaluations, ended)
     }
 
     /// Why no further step is to be made.

@@ -15,12 +15,12 @@ pub(crate) use descent::{Begin, Descent};
 pub use eigen::Eigen;
 pub use factor::Factor;
 pub(crate) use factor::Lower;
-pub(crate) use gram::{add_outer, outer_sum, weighted_gram};
+pub(crate) use gram::{add_outer, add_outer_sum, outer_sum, weighted_gram};
 pub use largest::{Found, Largest};
 pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::Product;
-pub(crate) use product::{outer_product, product_transposed, rows_times};
+pub(crate) use product::{add_transposed_product, outer_product, product_transposed, rows_times};
 pub(crate) use vector::{times, transposed_times};
 
 /// The two number types in which points are stored and machines predict.

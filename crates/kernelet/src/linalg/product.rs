@@ -19,6 +19,15 @@ pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
     matmul(MatMut::from_row_major_slice_mut(out, n, m), Accum::Replace, x, z.transpose(), 1.0, Par::Seq);
 }
 
+/// `out += a' b` for `a` of rows of m numbers and `b` of as many rows of q; `out` is m x q. One thread.
+pub fn add_transposed_product(a: &[f64], m: usize, b: &[f64], q: usize, out: &mut [f64]) {
+    if m == 0 || q == 0 || a.is_empty() {
+        return;
+    }
+    let (a, b) = (MatRef::from_row_major_slice(a, a.len() / m, m), MatRef::from_row_major_slice(b, b.len() / q, q));
+    matmul(MatMut::from_row_major_slice_mut(out, m, q), Accum::Add, a.transpose(), b, 1.0, Par::Seq);
+}
+
 /// `block a'` for a `block` of b rows and a matrix `a` of n rows, both of `a`'s columns: b x n, on all threads of the current pool.
 pub fn rows_times(block: &Matrix, a: &Matrix) -> Matrix {
     let (b, n) = (block.rows(), a.rows());
@@ -98,6 +107,15 @@ mod tests {
         let mut square = vec![0.0; 49];
         product_transposed(&z, &z, 3, &mut square);
         assert_eq!(outer_product(&z_rows).values(), square);
+        // Five rows of three numbers, and five of two.
+        let mut turned = vec![1.0; 3 * 2];
+        add_transposed_product(&x, 3, &z[..10], 2, &mut turned);
+        for j in 0..3 {
+            for k in 0..2 {
+                let want: f64 = 1.0 + (0..5).map(|i| x[i * 3 + j] * z[i * 2 + k]).sum::<f64>();
+                assert!((turned[j * 2 + k] - want).abs() < 1e-14);
+            }
+        }
         // The first two columns of x, whose rows begin three apart.
         let mut sum = vec![1.0; 5 * 2];
         Product { a: &x, stride: 3, inner: 2, b: &z[..4], cols: 2 }.add_to(1.0, &mut sum);

@@ -4,11 +4,12 @@
 //! its error where the stage has an error head; above the threshold the stage answers. Rows that no stage answers go to the full machine. Of a one-vs-one
 //! machine they need the pairs of their candidate classes alone: those whose outputs at the last stage are within the threshold of the largest.
 //! Without a full machine the cascade abstains and answers `?`.
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor};
+pub use super::cascade_predict::CascadePredictor;
+use super::{Coefficients, Decision, Expansion, Machine, Pairwise, Prediction};
 use crate::{
     Error, Result,
     data::{Label, Points},
@@ -89,6 +90,7 @@ pub struct Answers {
 }
 
 /// One row at a stage.
+#[derive(Clone)]
 pub(crate) struct Judged {
     /// Its class.
     pub class: usize,
@@ -199,28 +201,6 @@ pub(crate) fn vectors_of(pairwise: &Pairwise, classes: &[usize]) -> Vec<usize> {
     chosen
 }
 
-/// The part of a one-vs-one machine that decides among some classes, which ascend.
-fn part_for(machine: &Machine, pairwise: &Pairwise, classes: &[usize]) -> Machine {
-    let chosen = vectors_of(pairwise, classes);
-    let pairs: Vec<(usize, (usize, usize))> =
-        Pairwise::pairs(pairwise.n_classes()).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)).collect();
-    let coefficient = |j: usize, (a, b): (usize, usize)| match pairwise.starts.partition_point(|start| *start <= j).saturating_sub(1) {
-        own if own == a => pairwise.values.at(j, b - 1),
-        own if own == b => pairwise.values.at(j, a),
-        _ => 0.0,
-    };
-    let coefficients = Matrix::from_fn(chosen.len(), pairs.len(), |j, k| coefficient(chosen[j], pairs[k].1));
-    let labels = machine.decision.labels();
-    let expansion = Expansion {
-        kernel: machine.expansion.kernel.clone(),
-        vectors: machine.expansion.vectors.select(&chosen),
-        coefficients: Coefficients::Dense(coefficients),
-    };
-    let offsets = pairs.iter().map(|(k, _)| machine.offsets[*k]).collect();
-    let decision = Decision::Votes { labels: classes.iter().map(|&c| labels[c].clone()).collect() };
-    Machine { expansion, offsets, decision, scale: machine.scale.clone(), names: None, calibration: None, metadata: Metadata::default() }
-}
-
 impl Cascade {
     /// The classes in order; the last is [`ABSTAINED`] where the cascade abstains.
     pub fn labels(&self) -> Vec<Label> {
@@ -255,60 +235,14 @@ impl Cascade {
         }
     }
 
-    /// Answers rows: each stage sees those that the stages before it did not answer.
+    /// Answers rows: each stage sees those that the stages before it did not answer. For many calls make a [`CascadePredictor`] once.
     pub fn predict(&self, points: &Points) -> Result<Answers> {
-        points.check_finite()?;
-        let n = points.len();
-        let (mut codes, mut stages, mut evaluations) = (vec![0u32; n], vec![self.stages.len(); n], 0u64);
-        let mut live: Vec<usize> = (0..n).collect();
-        let mut last: Vec<Judged> = vec![];
-        for (place, stage) in self.stages.iter().enumerate() {
-            let machine = stage.evaluated();
-            evaluations += (live.len() * machine.n_vectors()) as u64;
-            let outputs = Predictor::new(&machine).outputs(&points.select(&live))?;
-            let judged: Vec<Judged> = outputs.iter().map(|row| stage.judge(row)).collect();
-            let mut left = vec![];
-            last = vec![];
-            for (row, judged) in live.into_iter().zip(judged) {
-                if judged.score > stage.threshold {
-                    (codes[row], stages[row]) = (judged.class as u32, place);
-                } else {
-                    left.push(row);
-                    last.push(judged);
-                }
-            }
-            live = left;
-        }
-        match &self.full {
-            None => live.iter().for_each(|&row| codes[row] = self.labels().len().saturating_sub(1) as u32),
-            Some(full) => evaluations += self.deferred(full, points, &live, &last, &mut codes)?,
-        }
-        Ok(Answers { prediction: Prediction::Classes { labels: self.labels(), codes }, stages, evaluations })
+        self.ready().predict(points)
     }
 
-    /// Answers the rows that are left by the full machine; gives the kernel evaluations.
-    fn deferred(&self, full: &Machine, points: &Points, live: &[usize], judged: &[Judged], codes: &mut [u32]) -> Result<u64> {
-        let threshold = self.stages.last().map_or(0.0, |stage| stage.threshold);
-        let mut groups: BTreeMap<Option<Vec<usize>>, Vec<usize>> = BTreeMap::new();
-        for (&row, judged) in live.iter().zip(judged) {
-            let pairs = matches!(full.expansion.coefficients, Coefficients::Pairwise(_));
-            groups.entry(if pairs { candidates(judged, threshold) } else { None }).or_default().push(row);
-        }
-        let mut evaluations = 0;
-        for (classes, rows) in groups {
-            let part = match (&classes, &full.expansion.coefficients) {
-                (Some(classes), Coefficients::Pairwise(pairwise)) => Some(part_for(full, pairwise, classes)),
-                _ => None,
-            };
-            let machine = part.as_ref().unwrap_or(full);
-            evaluations += (rows.len() * machine.n_vectors()) as u64;
-            let outputs = Predictor::new(machine).outputs(&points.select(&rows))?;
-            for (&row, outputs) in rows.iter().zip(outputs.iter()) {
-                let class = machine.decision.class(outputs);
-                codes[row] = classes.as_ref().map_or(class, |classes| classes[class]) as u32;
-            }
-        }
-        Ok(evaluations)
+    /// The cascade made ready to predict.
+    pub fn ready(&self) -> CascadePredictor<'_> {
+        CascadePredictor::new(Cow::Borrowed(self))
     }
 }
 
@@ -379,6 +313,12 @@ mod tests {
                 let Prediction::Classes { codes, .. } = &answers.prediction else { panic!() };
                 let have: Vec<(u32, usize)> = codes.iter().copied().zip(answers.stages.iter().copied()).collect();
                 assert_eq!(have, naive(&cascade, &data.points), "{threshold}");
+                let ready = cascade.ready();
+                for (i, want) in have.iter().enumerate().step_by(7) {
+                    let alone = ready.predict(&data.points.select(&[i])).unwrap();
+                    let Prediction::Classes { codes, .. } = &alone.prediction else { panic!() };
+                    assert_eq!((codes[0], alone.stages[0]), *want, "row {i} alone, at {threshold}");
+                }
                 if threshold == 1e300 {
                     assert_eq!(answers.prediction, full.predict(&data.points).unwrap());
                 }
@@ -400,26 +340,6 @@ mod tests {
             assert_eq!(label, want);
         }
         assert!(b.evaluations < a.evaluations);
-    }
-
-    #[test]
-    fn parts_for_candidates_vote_as_the_whole_machine_does_among_them() {
-        let data = waveform3(200, 1);
-        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
-        let Coefficients::Pairwise(pairwise) = &full.expansion.coefficients else { panic!() };
-        let whole = full.outputs_for(&data.points).unwrap();
-        for classes in [vec![0, 1], vec![0, 2], vec![1, 2]] {
-            let part = part_for(&full, pairwise, &classes);
-            assert!(part.n_vectors() < full.n_vectors());
-            let outputs = part.outputs_for(&data.points).unwrap();
-            for i in 0..200 {
-                assert_eq!(classes[part.decision.class(outputs.row(i))], vote_among(&classes, 3, whole.row(i)));
-            }
-        }
-        assert_eq!(
-            (0..50).map(|i| vote_among(&[0, 1, 2], 3, whole.row(i))).collect::<Vec<_>>(),
-            (0..50).map(|i| full.decision.class(whole.row(i))).collect::<Vec<_>>()
-        );
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl RowSource for Input<'_> {
 
 impl Input<'_> {
     /// The rows as they lie in memory, from the first on; none where they are sparse.
-    fn lying(&self, dim: usize) -> Option<DenseRows<'_>> {
+    pub(super) fn lying(&self, dim: usize) -> Option<DenseRows<'_>> {
         match self.rows {
             InputRows::One(row) => Some(DenseRows::F64(row)),
             InputRows::Points(Points::F64(matrix), first) => Some(DenseRows::F64(&matrix.values()[first * dim..])),

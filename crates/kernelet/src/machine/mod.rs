@@ -1,6 +1,7 @@
 //! What is a trained kernel machine, and how does it predict?
 mod calibration;
 pub mod cascade;
+mod cascade_predict;
 mod decision;
 mod evaluator;
 mod expansion;
@@ -9,6 +10,8 @@ mod log_variance;
 mod metadata;
 mod norm;
 mod normal_classes;
+#[cfg(feature = "cuda")]
+mod on_card;
 mod parts;
 mod posterior;
 mod predict;

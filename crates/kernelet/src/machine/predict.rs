@@ -9,9 +9,12 @@ use super::{
     Decision, Machine,
     evaluator::{Evaluator, Input, InputRows, Work},
 };
+#[cfg(feature = "cuda")]
+use crate::device::CardArray;
 use crate::{
     Error, Result,
     data::{Label, Points, Scale},
+    device::Device,
     kernel::fused::{DenseRows, ROWS},
     linalg::Matrix,
 };
@@ -40,13 +43,29 @@ impl Prediction {
     }
 }
 
+impl Decision {
+    /// What outputs mean.
+    pub(crate) fn prediction(&self, outputs: Matrix) -> Prediction {
+        match self {
+            Decision::Values | Decision::Features => Prediction::Values(outputs),
+            Decision::Ratio => {
+                let values = outputs.iter().flat_map(|row| self.numbers(row)).collect();
+                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
+            }
+            _ => Prediction::Classes { labels: self.labels(), codes: outputs.iter().map(|row| self.class(row) as u32).collect() },
+        }
+    }
+}
+
 /// A machine made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
 pub struct Predictor {
     evaluator: Evaluator,
-    offsets: Vec<f64>,
+    #[cfg(feature = "cuda")]
+    card: Option<super::on_card::OnCard>,
+    pub(super) offsets: Vec<f64>,
     decision: Decision,
-    scale: Option<Scale>,
+    pub(super) scale: Option<Scale>,
     dim: usize,
 }
 
@@ -61,9 +80,28 @@ impl Predictor {
         Predictor::with(machine, Evaluator::single(&machine.expansion))
     }
 
+    /// Prepares a machine on a device: on the processor in double precision; on a card with the accuracy of single precision, where blocks of rows stream through it. What
+    /// a card cannot hold (a row whose numbers overflow single precision) is done by the processor.
+    pub fn on(machine: &Machine, device: Device) -> Result<Self> {
+        #[cfg_attr(not(feature = "cuda"), allow(unused_mut))]
+        let mut predictor = Predictor::new(machine);
+        match device {
+            Device::Cpu => Ok(predictor),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(number) => {
+                predictor.card = super::on_card::OnCard::new(machine, number)?;
+                Ok(predictor)
+            }
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda(_) => Err(Error::device("this kernelet was built without support for GPUs; use the device cpu")),
+        }
+    }
+
     fn with(machine: &Machine, evaluator: Evaluator) -> Self {
         Predictor {
             evaluator,
+            #[cfg(feature = "cuda")]
+            card: None,
             offsets: machine.offsets.clone(),
             decision: machine.decision.clone(),
             scale: machine.scale.clone(),
@@ -81,9 +119,7 @@ impl Predictor {
         if q == 0 {
             return Ok(out);
         }
-        out.values_mut().par_chunks_mut(ROWS * q).enumerate().for_each_init(Work::default, |work, (c, out)| {
-            self.chunk(InputRows::Points(points, c * ROWS), out, work);
-        });
+        self.all(&|first| InputRows::Points(points, first), out.values_mut())?;
         check_outputs(out.values(), q)?;
         Ok(out)
     }
@@ -101,10 +137,35 @@ impl Predictor {
         if count * self.dim != numbers {
             return Err(Error::Shape { what: "numbers of the rows", expected: count * self.dim, found: numbers });
         }
-        out.par_chunks_mut(ROWS * q.max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
-            self.chunk(InputRows::Borrowed(rows, c * ROWS), out, work);
-        });
+        self.all(&|first| InputRows::Borrowed(rows, first), out)?;
         check_outputs(out, q)
+    }
+
+    /// The outputs of rows that lie on the predictor's card, written to an array there in the order of the caller's stream (0: the default one); returns when they are
+    /// there. Addresses are the caller's: arrays of the card, one row after another, that stay where they are meanwhile.
+    #[cfg(feature = "cuda")]
+    pub fn outputs_on_card(&self, rows: CardArray, out: CardArray, stream: u64) -> Result<()> {
+        let same = |what, expected, found| if expected == found { Ok(()) } else { Err(Error::Shape { what, expected, found }) };
+        same("features of a row", self.dim, rows.cols)?;
+        same("rows of the outputs", rows.rows, out.rows)?;
+        same("outputs", self.offsets.len(), out.cols)?;
+        match &self.card {
+            Some(card) if !out.double => card.outputs_there(rows, out, &self.offsets, stream),
+            Some(_) => Err(Error::device("outputs on a card are in single precision")),
+            None => Err(Error::device("this predictor is not on a card")),
+        }
+    }
+
+    /// The outputs of the rows from each first one on.
+    fn all<'a>(&self, rows: &(dyn Fn(usize) -> InputRows<'a> + Sync), out: &mut [f64]) -> Result<()> {
+        #[cfg(feature = "cuda")]
+        if let Some(card) = &self.card {
+            return card.outputs(self, rows, out);
+        }
+        out.par_chunks_mut(ROWS * self.offsets.len().max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
+            self.chunk(rows(c * ROWS), out, work);
+        });
+        Ok(())
     }
 
     /// The outputs of one row, written to `out`. With the same `work` nothing is allocated from the second call on.
@@ -119,21 +180,10 @@ impl Predictor {
     /// Classes, targets or features. A row with a number that is not finite is an error that names it.
     pub fn predict(&self, points: &Points) -> Result<Prediction> {
         points.check_finite()?;
-        let outputs = self.outputs(points)?;
-        Ok(match self.decision {
-            Decision::Values | Decision::Features => Prediction::Values(outputs),
-            Decision::Ratio => {
-                let values = outputs.iter().flat_map(|row| self.decision.numbers(row)).collect();
-                Prediction::Values(Matrix::new(values, outputs.rows(), outputs.cols().saturating_sub(1)).unwrap_or(outputs))
-            }
-            _ => Prediction::Classes {
-                labels: self.decision.labels(),
-                codes: outputs.iter().map(|row| self.decision.class(row) as u32).collect(),
-            },
-        })
+        Ok(self.decision.prediction(self.outputs(points)?))
     }
 
-    fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
+    pub(super) fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
         let q = self.offsets.len().max(1);
         out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(&self.offsets));
         let (input, count) = (Input { rows, scale: self.scale.as_ref() }, out.len() / q);

@@ -11,13 +11,20 @@ use super::{
 use crate::{
     Error, Named, Result,
     data::{Dataset, HeldBlocks, Outline, RowBlocks, Scale},
+    device::Device,
+    kernel::Kernel,
     learn::{
         Multiclass,
-        blocks::{BlockEstimator, BlockLearner, Engine, LocalEngine, ScoutSums},
+        blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
         direct::{DirectLoss, Growth, Init},
     },
     watch::Watch,
 };
+
+/// A request's sentence with its names of settings.
+fn reason(error: &Error) -> String {
+    if let Error::Request(sentence) = error { sentence.clone() } else { error.to_string() }
+}
 
 /// What came of a request to train by blocks.
 #[derive(Debug)]
@@ -33,10 +40,44 @@ pub struct TrainedBlocks {
 impl Train {
     /// Whether training passes over blocks of rows; none where that depends on the size of the file.
     pub(super) fn by_blocks(&self) -> Option<bool> {
+        if self.device().is_ok_and(|device| device != Device::Cpu) {
+            return Some(true);
+        }
         match self.search.blocks.unwrap_or_default() {
             BlocksName::Always => Some(true),
             BlocksName::Never => Some(false),
             BlocksName::Auto => (self.search.sample_first.is_some() || self.cache_file().is_some()).then_some(true),
+        }
+    }
+
+    /// Where the sums over rows are computed.
+    pub fn device(&self) -> Result<Device> {
+        self.search.device.as_deref().map_or(Ok(Device::Cpu), Device::named)
+    }
+
+    /// Takes a device where none is given and the request can be trained there.
+    pub fn prefer_device(&mut self, device: Device) {
+        if device != Device::Cpu && self.search.device.is_none() && self.is_direct() {
+            self.search.device = Some(device.name());
+            if self.check().is_err() {
+                self.search.device = None;
+            }
+        }
+    }
+
+    /// Refuses what a card cannot train.
+    fn check_device(&self, plan: Plan) -> Result<()> {
+        if self.device()? == Device::Cpu {
+            return Ok(());
+        }
+        if self.search.blocks == Some(BlocksName::Never) {
+            return Err(Error::request("`device` gpu passes over the rows in blocks; leave out `blocks` never"));
+        }
+        let gaussian = matches!(self.kernel.kernel()?, Kernel::Gaussian(_));
+        match self.check_passes(plan) {
+            Ok(()) if gaussian => Ok(()),
+            Ok(()) => Err(Error::request("`device` gpu trains with the gaussian kernel alone; leave `device` out")),
+            Err(error) => Err(Error::request(format!("`device` gpu is not possible here: {}", reason(&error)))),
         }
     }
 
@@ -62,6 +103,7 @@ impl Train {
 
     /// Settings of blocks that contradict others.
     pub(super) fn check_blocks(&self, plan: Plan) -> Result<()> {
+        self.check_device(plan)?;
         let never = self.search.blocks == Some(BlocksName::Never);
         if never && (self.search.sample_first.is_some() || self.cache_file().is_some()) {
             return Err(Error::request("`sample-first` and a file as `cache` are for training by blocks; leave out `blocks` never"));
@@ -100,7 +142,7 @@ impl Train {
     /// Trains on rows in memory, by blocks.
     pub(super) fn run_held(&self, data: &Dataset, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
         let held = HeldBlocks::within(data, self.memory_bytes())?;
-        self.run_blocks(&mut LocalEngine { blocks: &held }, held.outline(), given, watch)
+        self.run_blocks(&mut *engine_on(self.device()?, &held)?, held.outline(), given, watch)
     }
 
     /// Trains by passes of an engine over rows with this outline. Cancelling returns the machine of the work so far.

@@ -57,7 +57,7 @@ impl Compressed {
         let rows = data.select(&shuffled(data.len(), 0).into_iter().take(MOST_ROWS).collect::<Vec<_>>());
         for machine in self.sizes.iter_mut().map(|(_, machine)| machine).chain([&mut self.machine]) {
             if machine.calibration.is_none() {
-                machine.calibration = recalibrated(machine, large, &rows)?;
+                machine.calibration = recalibrated(machine, large, &rows, false)?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::compress::Compress;
 use crate::{
     Error, Result,
-    compress::{CascadeGoal, Goals, Task, cascade, check_confidence, recognise},
+    compress::{CascadeGoal, Effort, Goals, Refit, Task, cascade, check_confidence, recognise},
     data::{Dataset, Fingerprints, Points, Target, shuffled},
     machine::{Machine, cascade::Cascade},
     watch::Watch,
@@ -12,6 +12,10 @@ use crate::{
 
 /// The sizes of the small machines, as fractions of the vectors of the large one.
 const SIZES: [f64; 4] = [0.006, 0.018, 0.05, 0.12];
+
+/// From this fraction on there is a second machine, constructed from the weights of the large one: with so many vectors imitation may agree with it more
+/// often than a machine that is trained on its answers (Letter, 12 %: 98.6 % of new rows; the trained one with 5 %: 97.0 %), and it is made in seconds.
+const IMITATED: f64 = 0.05;
 
 /// The part of the calibration rows that design takes, where there are enough, and with how few rows the others are used for it.
 const DESIGN: f64 = 0.25;
@@ -59,6 +63,9 @@ impl Compress {
         }
         if self.path || self.from_data || !self.is_auto() {
             return Err(Error::request("`cascade` makes its machines by the `method` auto; leave `method`, `path` and `from-data` out"));
+        }
+        if self.time.is_some() {
+            return Err(Error::request("`time` is not used with `cascade`, which needs all its machines; take a smaller `effort`"));
         }
         if !rows {
             return Err(Error::request("`cascade` makes small machines from rows; give them with `data`"));
@@ -125,17 +132,32 @@ impl Compress {
         Compress { goals, cascade: CascadeSettings::default(), confidence: None, rows: None, ..self.clone() }
     }
 
+    /// The request for a machine of this size that imitates the weights.
+    fn of_imitation(&self, size: usize) -> Compress {
+        Compress {
+            refit: Some(Refit::Outputs),
+            effort: Some(Effort::Quick),
+            labels: false,
+            c: None,
+            threshold: None,
+            ..self.of_stage(size)
+        }
+    }
+
     fn stage_machines(&self, machine: &Machine, data: &Dataset, watch: &Watch) -> Result<Vec<Machine>> {
         let mut sizes: Vec<usize> = SIZES.iter().map(|part| ((part * machine.n_vectors() as f64).round() as usize).max(2)).collect();
         sizes.dedup();
         let mut small = vec![];
         for size in sizes.into_iter().filter(|size| 2 * size < machine.n_vectors()) {
-            let mut made = self.of_stage(size).run(machine, Some(data), None, watch)?.machine;
-            if watch.cancelled() {
-                return Err(Error::Cancelled);
+            let imitated = size as f64 + 1.0 > IMITATED * machine.n_vectors() as f64;
+            for request in [Some(self.of_stage(size)), imitated.then(|| self.of_imitation(size))].into_iter().flatten() {
+                let mut made = request.run(machine, Some(data), None, watch)?.machine;
+                if watch.cancelled() {
+                    return Err(Error::Cancelled);
+                }
+                (made.calibration, made.metadata.path) = (None, None);
+                small.push(made);
             }
-            (made.calibration, made.metadata.path) = (None, None);
-            small.push(made);
         }
         Ok(small)
     }

@@ -14,12 +14,12 @@ use crate::{
     Error, Named, Result,
     compress::{
         Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy, Task,
-        Verdict, cost_of, part_of,
+        Verdict, cost_of, heaviest, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
     model::native,
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// The most sizes that a size path has; of longer runs those that grow by the same factor.
@@ -46,6 +46,9 @@ pub struct Compress {
     /// How long auto may try; none for normal.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub effort: Option<Effort>,
+    /// Seconds after which the best machine so far is the result; none for no limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time: Option<f64>,
     /// Learn from the labels of the rows too, not from the machine's predictions alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub labels: bool,
@@ -149,12 +152,14 @@ impl Compress {
         self.method() == CompressMethod::Auto
     }
 
-    /// Makes the machine smaller. `data` are rows it was trained on, or like them; `start` are rows that searches begin at.
-    /// Cancelling returns the best machine so far.
-    pub fn run(&self, machine: &Machine, data: Option<&Dataset>, start: Option<&Points>, watch: &Watch) -> Result<Compressed> {
-        self.check(data.is_some(), start.is_some())?;
-        self.check_targets(data)?;
-        check_coefficients(machine)?;
+    /// The machine made smaller, for a request that was checked.
+    pub(super) fn run_checked(
+        &self,
+        machine: &Machine,
+        data: Option<&Dataset>,
+        start: Option<&Points>,
+        watch: &Watch,
+    ) -> Result<Compressed> {
         // A precomputed kernel has values between vectors only in the space of its empirical map, where vectors are chosen and never made.
         let map = EmpiricalMap::of(machine, data)?;
         let mapped = map.as_ref().zip(data).map(|(map, data)| map.rows(data)).transpose()?;
@@ -291,8 +296,16 @@ impl Compress {
         let Steps::Sparsify { method, finish } = &strategy.steps else {
             return Err(Error::data("only methods that find vectors have a path"));
         };
-        let path = method.sparsify(&task, &self.budget(&task)?, watch)?;
         let comparison = Comparison::new(task.machine, task.data, None);
+        let path = match method.sparsify(&task, &self.budget(&task)?, watch) {
+            Ok(path) if !path.is_empty() || !watch.out_of_time() => path,
+            Err(error) if !watch.out_of_time() => return Err(error),
+            _ => {
+                let small = heaviest(&task, self.goals.most_vectors(task.machine)?)?;
+                let sizes = vec![(comparison.metrics(&small)?, small.clone())];
+                return Ok(Compressed::of_path(self.method(), small, sizes, None, vec![], Status::Cancelled));
+            }
+        };
         let mut sizes = vec![];
         // Moving all vectors is too expensive for every size.
         let moves = finish.refinement.is_some();
@@ -364,7 +377,7 @@ impl Compress {
 }
 
 /// Squared distances between weight vectors are sums of products of coefficients, which must not overflow.
-fn check_coefficients(machine: &Machine) -> Result<()> {
+pub(super) fn check_coefficients(machine: &Machine) -> Result<()> {
     const LARGEST: f64 = 1e100;
     let coefficients = machine.expansion.coefficients.stored();
     match coefficients.iter().position(|row| row.iter().any(|value| value.abs() > LARGEST)) {

@@ -30,6 +30,7 @@ const ALWAYS: &[&str] = &[
     "threshold",
     "path",
     "seed",
+    "time",
 ];
 /// Settings that every method but auto has.
 const NAMED: &[&str] = &["from-data", "refine", "refine-steps", "refine-joint"];
@@ -45,6 +46,7 @@ impl Compress {
             ));
         }
         self.check_used()?;
+        self.check_time()?;
         if start && !matches!(self.method(), CompressMethod::FixedPoint | CompressMethod::Gradient) {
             let name = self.method().name();
             return Err(Error::request(format!("`init-data` is not used by the `method` {name}, only by fixed-point, gradient")));

@@ -24,6 +24,7 @@ pub(super) const FIELDS: &[Field] = &[
         "How vectors are found: auto tries several strategies and keeps the best on validation rows; pursuit, l1, l0 and independent choose vectors, fixed-point, gradient and refine make new ones [default: auto].",
     ),
     Field::name("effort", "HOW", Effort::names, "How long auto may search: quick, normal or thorough [default: normal]."),
+    Field::number("time", "SECONDS", "Return the best machine found within this time; the result then depends on the machine it runs on [default: no limit]."),
     Field::switch("labels", "Learn from the labels of --data too, not from the model's predictions alone (auto)."),
     Field::name(
         "layout",

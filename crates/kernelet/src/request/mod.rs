@@ -19,6 +19,7 @@ mod method;
 mod metric;
 mod plan;
 mod refitted;
+mod time_limit;
 mod train;
 mod train_fields;
 mod trained;

@@ -41,7 +41,8 @@ const ALWAYS: &[&str] =
 /// Settings of the solver of the support vector family.
 const SOLVER: &[&str] = &["tolerance", "max-iterations", "no-shrinking", "cache"];
 /// Settings of the search for vectors with the machine.
-const SEARCH: &[&str] = &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "blocks", "sample-first"];
+const SEARCH: &[&str] =
+    &["vectors", "method", "init", "starts", "iterations", "growth", "checkpoint", "memory", "blocks", "sample-first", "device"];
 /// Settings of a metric that is learned.
 const METRIC: &[&str] = &["ard", "projection", "metric-penalty"];
 /// Settings of fisher-pursuit.

@@ -92,12 +92,15 @@ impl Compress {
 
     fn of_size(&self, size: usize) -> Compress {
         let goals = Goals { max_vectors: Some(size), ..Goals::default() };
-        Compress { goals, path: false, confidence: None, rows: None, ..self.clone() }
+        Compress { goals, path: false, confidence: None, rows: None, time: None, ..self.clone() }
     }
 
     /// A larger machine than was found, with what is known of the search.
     fn larger(&self, size: usize, machine: &Machine, data: &Dataset, small: Compressed, watch: &Watch) -> Result<Compressed> {
         let mut larger = self.of_size(size).run(machine, Some(data), None, watch)?;
+        if watch.cancelled() {
+            return Ok(small);
+        }
         let validation = small.validation.map(|mut validation| {
             if let Some(own) = larger.validation.take() {
                 (validation.metrics, validation.trained_further) = (own.metrics, own.trained_further);

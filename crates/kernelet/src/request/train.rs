@@ -349,7 +349,7 @@ impl Train {
     pub(super) fn stored(&self) -> Train {
         let mut stored = self.clone();
         // Whether rows come in blocks changes no more than the rounding.
-        stored.search.blocks = None;
+        (stored.search.blocks, stored.search.device) = (None, None);
         (stored.search.checkpoint, stored.search.memory, stored.settings.cache, stored.path) = (None, None, None, false);
         // What is a default whether it is given or not.
         stored.learner = stored.learner.filter(|learner| *learner != LearnerName::default());

@@ -184,6 +184,13 @@ pub(super) const FIELDS: &[Field] = &[
     )
     .in_group(DIRECT),
     Field::count("sample-first", "ROWS", "Search on a sample of so many rows first, then a tenth of the steps on all, by blocks (svc, logistic, ridge).").in_group(DIRECT),
+    Field::other(
+        "device",
+        "DEVICE",
+        Takes::Text,
+        "Where the sums over rows are computed: cpu, gpu or gpu:N, an NVIDIA card (svc, logistic, ridge; gaussian kernel) [default: cpu].",
+    )
+    .in_group(DIRECT),
     Field::other("parts", "M,..", Takes::Counts, "How many vectors each class has of its own, in place of --vectors for all (margin).").in_group(DIRECT),
     Field::switch(
         "ard",

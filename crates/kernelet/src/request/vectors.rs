@@ -173,6 +173,9 @@ pub struct Search {
     /// Search on a sample of so many rows first, then on all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sample_first: Option<usize>,
+    /// Where the sums over rows are computed: `cpu`, `gpu` or `gpu:N`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// How many vectors each class has of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parts: Option<Vec<usize>>,

@@ -15,8 +15,8 @@ const shape = (place, x, y, r) => {
   return svg("path", { d, fill: place % 6 < 4 ? "currentColor" : "none", stroke: "currentColor", "stroke-width": place % 6 < 4 ? 0 : 2 });
 };
 const kinds = [
-  { key: "error", title: errorName[0].toUpperCase() + errorName.slice(1), about: rowsName && "on " + rowsName, text: error, tick: figures.task === "classes" ? value => short(100 * value) + " %" : short },
-  { key: "agreement", title: "Agreement", about: "with the full machine's labels", text: percent, of: value => 1 - value, tick: value => short(100 * (1 - value)) + " %", least: .5 / Math.max(figures.rows, 1), down: true },
+  { key: "error", title: errorName[0].toUpperCase() + errorName.slice(1), about: rowsName && "on " + rowsName, band: "error_band", text: error, tick: figures.task === "classes" ? value => short(100 * value) + " %" : short },
+  { key: "agreement", title: "Agreement", about: "with the full machine's labels", band: "agreement_band", text: percent, of: value => 1 - value, tick: value => short(100 * (1 - value)) + " %", least: .5 / Math.max(figures.rows, 1), down: true },
   { key: "difference", title: "Difference", about: "from the full machine's values", text: short, tick: short },
   { key: "residual", title: "Residual", about: "relative squared distance of the weight vectors", text: short, tick: short },
 ];
@@ -44,6 +44,12 @@ const chart = kind => {
   figures.methods.forEach((method, place) => {
     const points = method.levels.filter(level => raw(level) !== null).map(level => [placeX(level.vectors), y(raw(level))]);
     const group = svg("g", { class: colour(place) }, svg("path", { class: "curve", stroke: "currentColor", d: points.map(([x, y], i) => (i ? "L" : "M") + x.toFixed(1) + " " + y.toFixed(1)).join("") }));
+    const banded = method.levels.filter(level => kind.band && level[kind.band]);
+    if (banded.length) {
+      const inside = (level, end) => placeX(level.vectors).toFixed(1) + " " + Math.min(Math.max(y(of(level[kind.band][end])), TOP), H - BOTTOM).toFixed(1);
+      const edge = banded.map(level => inside(level, 1)).concat(banded.slice().reverse().map(level => inside(level, 0)));
+      group.prepend(svg("path", { class: "band", fill: "currentColor", d: "M" + edge.join("L") + "z" }));
+    }
     const every = Math.ceil(points.length / 30);
     points.forEach(([x, y], i) => { if (i % every === 0) group.append(shape(place, x, y, 3)); });
     plot.append(group);
@@ -83,4 +89,5 @@ const pick = plot => {
 const legend = () => el("ul", { class: "legend" },
   ...figures.methods.map((method, place) => el("li", { class: colour(place) },
     svg("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, svg("path", { d: "M0 6h28", stroke: "currentColor", "stroke-width": 2 }), shape(place, 14, 6, 3)), method.name)),
-  known(full.error) ? el("li", {}, svg("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, svg("path", { class: "full", d: "M0 6h28" })), "full machine") : null);
+  known(full.error) ? el("li", {}, svg("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, svg("path", { class: "full", d: "M0 6h28" })), "full machine") : null,
+  allLevels.some(level => level.error_band || level.agreement_band) ? el("li", {}, svg("svg", { viewBox: "0 0 28 12", "aria-hidden": "true" }, svg("path", { class: "band", fill: "currentColor", d: "M0 1h28v10h-28z" })), "95 % confidence interval of each value") : null);

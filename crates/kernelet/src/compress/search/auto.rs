@@ -119,24 +119,33 @@ pub(super) struct Knowledge {
 /// Kernel values times features that making vectors one after another may look at, before it takes too long.
 const MOST_WORK: f64 = 3e7;
 
+/// What only starts the training is refined in so many times fewer steps.
+const STEPS_OF_A_START: usize = 5;
+
 /// The strategies to try.
 pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finish, effort: Effort) -> Vec<Strategy> {
     let kernel = &machine.expansion.kernel;
     let smooth = kernel.profile().smooth() && !known.chosen;
-    let mut strategies = vec![found_by(Box::new(Pursuit { seed: known.seed, ..Pursuit::default() }), effort, finish, smooth)];
+    let pursuit = || Box::new(Pursuit { seed: known.seed, ..Pursuit::default() });
+    let trained = |from: usize| trained_strategy(machine, known, effort, (0..from).collect());
+    // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
+    if (known.labels || known.fits_training_rows)
+        && let Some(trained) = trained(1)
+    {
+        let start = found_by(pursuit(), effort.steps() / STEPS_OF_A_START, finish, smooth);
+        return vec![Strategy { candidate: false, ..start }, trained];
+    }
+    let mut strategies = vec![found_by(pursuit(), effort.steps(), finish, smooth)];
     let work = machine.n_vectors() as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + machine.n_outputs() + 10) as f64;
     if smooth && effort != Effort::Quick && (work < MOST_WORK || effort == Effort::Thorough) {
         let starts = Starts { seed: known.seed, ..Starts::default() };
-        strategies.push(match kernel.profile().argument() {
-            Argument::SquaredDistance => found_by(Box::new(FixedPoint { starts, ..FixedPoint::default() }), effort, finish, true),
-            Argument::DotProduct => found_by(Box::new(Gradient { starts, ..Gradient::default() }), effort, finish, true),
-        });
+        let method: Box<dyn Sparsifier> = match kernel.profile().argument() {
+            Argument::SquaredDistance => Box::new(FixedPoint { starts, ..FixedPoint::default() }),
+            Argument::DotProduct => Box::new(Gradient { starts, ..Gradient::default() }),
+        };
+        strategies.push(found_by(method, effort.steps(), finish, true));
     }
-    if let Some(trained) = trained_strategy(machine, known, effort, (0..strategies.len()).collect()) {
-        // A model that fits the validation rows gives optimistic estimates for what imitates it, so that imitation only starts the training.
-        strategies.iter_mut().for_each(|strategy| strategy.candidate = !(known.labels || known.fits_training_rows));
-        strategies.push(trained);
-    }
+    strategies.extend(trained(strategies.len()));
     strategies
 }
 
@@ -168,10 +177,10 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
 }
 
 /// Vectors of a method, moved together where the kernel is smooth.
-fn found_by(method: Box<dyn Sparsifier>, effort: Effort, finish: &Finish, smooth: bool) -> Strategy {
+fn found_by(method: Box<dyn Sparsifier>, max_steps: usize, finish: &Finish, smooth: bool) -> Strategy {
     let refit = if finish.refit == Refit::None { String::new() } else { format!(" + {}", finish.refit.name()) };
     let name = format!("{}{}{refit}", method.name(), if smooth { " + refine" } else { "" });
-    let refinement = smooth.then(|| Refinement { max_steps: effort.steps(), ..Refinement::default() });
+    let refinement = smooth.then(|| Refinement { max_steps, ..Refinement::default() });
     Strategy { name, steps: Steps::Sparsify { method, finish: Finish { refinement, ..finish.clone() } }, from: vec![], candidate: true }
 }
 
@@ -216,7 +225,7 @@ mod tests {
         assert_eq!(names(gaussian(), true, false, Effort::Quick), ["pursuit + refine + outputs", "distil"]);
         let found = ["pursuit + refine + outputs", "fixed-point + refine + outputs"];
         assert_eq!(names(gaussian(), true, false, Effort::Normal), [found.as_slice(), &["distil"]].concat());
-        assert_eq!(names(gaussian(), true, true, Effort::Normal), [found.as_slice(), &["margin"]].concat());
+        assert_eq!(names(gaussian(), true, true, Effort::Normal), [found[0], "margin"]);
         let many = Knowledge {
             n_rows: 1_000_000,
             labels: false,
@@ -235,8 +244,8 @@ mod tests {
         };
         let few = Knowledge { n_rows: 40, n_vectors: 5, ..many };
         assert_eq!(candidates(few), [true; 3]);
-        assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, false, true]);
-        assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, false, true]);
+        assert_eq!(candidates(Knowledge { fits_training_rows: true, ..few }), [false, true]);
+        assert_eq!(candidates(Knowledge { labels: true, ..few }), [false, true]);
         assert_eq!(
             candidates(Knowledge { fits_training_rows: true, n_rows: usize::MAX, ..few }),
             [true; 2],

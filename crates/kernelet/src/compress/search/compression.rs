@@ -127,26 +127,28 @@ impl Compression<'_> {
             (false, false) => run.knee(most)?,
         };
         run.all_strategies(size);
-        let mut chosen = Chosen { found: run.at(size).cloned().ok_or_else(|| run.first_failure())?, why, certificate: None };
+        let mut chosen = Chosen { found: run.chosen(size).cloned().ok_or_else(|| run.first_failure())?, why, certificate: None };
         if self.goals.needs_rows() {
             chosen = self.certified(&mut run, chosen, size, most, certify.as_ref())?;
         }
         let Chosen { found, why, certificate } = chosen;
         let verdict = certificate.as_ref().map(|certificate| certificate.verdict(self.goals, &found.metrics));
         let missing = self.missing(&run, &found, certificate.as_ref());
-        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows))?;
+        // What is trained on other rows depends on these in no way; what is constructed does by the vectors of a machine that was trained on them.
+        let unseen = certify.is_some() || found.strategy.is_some_and(|strategy| self.strategies[strategy].is_trained());
+        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows, unseen))?;
         // What is certified is this machine, and no other.
         let all = Task { data: all.as_ref().or(self.task.data), ..self.task };
         let small = match certify {
-            Some(_) => found.machine.clone(),
-            None => self.strategies[found.strategy].again(found.machine.clone(), &all, watch)?,
+            None if !watch.cancelled() => self.further(&found, &all, watch)?,
+            _ => found.machine.clone(),
         };
         let trained_further = small != found.machine;
         let machine = Machine { calibration, ..small };
         machine.check()?;
         Ok(Found {
             machine,
-            strategy: self.strategies[found.strategy].name.clone(),
+            strategy: run.name_of(&found),
             metrics: found.metrics,
             loss_before: validator.loss_before(),
             held_out: held,
@@ -160,6 +162,13 @@ impl Compression<'_> {
             trained_further,
             status: watch.ended(Status::Converged),
         })
+    }
+
+    /// The machine trained further on all rows; as it is where there is no time for that.
+    fn further(&self, found: &Candidate, all: &Task, watch: &Watch) -> Result<Machine> {
+        let Some(strategy) = found.strategy else { return Ok(found.machine.clone()) };
+        let further = self.strategies[strategy].again(found.machine.clone(), all, watch)?;
+        Ok(if watch.cancelled() { found.machine.clone() } else { further })
     }
 
     /// The machine that fresh rows certify; without such rows the one that was chosen, of which nothing is promised.

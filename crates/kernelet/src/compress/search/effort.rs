@@ -34,6 +34,15 @@ impl Effort {
         }
     }
 
+    /// Steps in which vectors are trained; of the starts one makes all of them, and the machine that is kept as many again with all rows.
+    fn training_steps(self) -> usize {
+        match self {
+            Effort::Quick => 30,
+            Effort::Normal => 60,
+            Effort::Thorough => 300,
+        }
+    }
+
     /// Rows that are looked at.
     pub fn most_rows(self) -> usize {
         match self {
@@ -48,11 +57,11 @@ impl Effort {
     pub(super) fn training(self, step: f64, must: bool) -> Option<(usize, usize)> {
         let (little, much, fewest_starts) = match self {
             Effort::Quick => (1e8, 2e10, 1),
-            Effort::Normal => (1e9, 4e12, 1),
+            Effort::Normal => (1e9, 3e12, 1),
             Effort::Thorough => (1e10, f64::INFINITY, 3),
         };
         let affordable = |work: f64| (work / step.max(1.0)).min(1e9) as usize;
-        let steps = affordable(little).clamp(self.steps(), MORE_STEPS * self.steps()).min(affordable(much));
+        let steps = affordable(little).clamp(self.training_steps(), MORE_STEPS * self.steps()).min(affordable(much));
         let starts = (affordable(little) / steps.max(1)).clamp(fewest_starts, MORE_STARTS);
         (must || steps >= FEWEST_STEPS).then_some((steps.max(FEWEST_STEPS), starts))
     }
@@ -67,8 +76,8 @@ mod tests {
         let normal = |step| Effort::Normal.training(step, false);
         assert_eq!(normal(1e4), Some((300, 8)));
         assert_eq!(normal(1e6), Some((300, 3)));
-        assert_eq!(normal(1e9), Some((100, 1)));
-        assert_eq!(normal(1e11), Some((40, 1)));
+        assert_eq!(normal(1e9), Some((60, 1)));
+        assert_eq!(normal(1e11), Some((30, 1)));
         assert_eq!(normal(1e12), None);
         assert_eq!(normal(f64::INFINITY), None);
         assert_eq!(Effort::Normal.training(1e12, true), Some((10, 1)));

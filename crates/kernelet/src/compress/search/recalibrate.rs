@@ -4,8 +4,10 @@
 //! that the large machine gives to rows: no labels are needed, and what cross-validation taught the large machine is kept. One output a class has a softmax
 //! with one temperature, which keeps the order of the classes; other rules have sigmoids.
 //!
-//! Where rows have labels, the temperature is fitted to them too, and the higher one is kept: either may be too sure of itself, labels where the large
-//! machine was trained on these rows, and the large machine's probabilities where they were fitted to its own training rows.
+//! Where rows have labels, the temperature is fitted to them too. On rows that the small machine has not seen, and where there are enough of them, the labels
+//! alone decide: the probabilities of the large machine need not be calibrated themselves, as those that are coupled of pairs are too unsure (USPS, 100
+//! vectors: calibration error 0.024 by them, 0.005 by labels). Otherwise the higher temperature is kept, because the labels of rows that it has seen, or
+//! the large machine for it, make it too sure.
 use crate::{
     Result,
     data::Dataset,
@@ -14,8 +16,12 @@ use crate::{
     machine::{Calibration, Decision, Machine, Pairwise},
 };
 
-/// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves.
-pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Option<Calibration>> {
+/// Labels of unseen rows that are enough to decide alone.
+const ENOUGH: usize = 100;
+
+/// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves. `unseen` is true where
+/// the small machine does not depend on these rows.
+pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset, unseen: bool) -> Result<Option<Calibration>> {
     if large.check_probabilities().is_err() {
         return variance_again(small, large, rows);
     }
@@ -23,7 +29,7 @@ pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset) -> 
     let outputs = small.outputs_for(&rows.points)?;
     match &small.decision {
         Decision::Sign { .. } | Decision::Votes { .. } => Ok(Some(sigmoids(&small.decision, &outputs, &wanted))),
-        Decision::Largest { .. } | Decision::Codes { .. } => softmax(&small.decision, &outputs, &wanted, rows).map(Some),
+        Decision::Largest { .. } | Decision::Codes { .. } => softmax(&small.decision, &outputs, &wanted, rows, unseen).map(Some),
         _ => Ok(None),
     }
 }
@@ -40,12 +46,12 @@ fn variance_again(small: &Machine, large: &Machine, rows: &Dataset) -> Result<Op
     Ok(Some(Calibration::LogVariance { heads: fit_log_variance(small, &rows.points, &squares, &weights, 0)? }))
 }
 
-fn softmax(decision: &Decision, outputs: &Matrix, wanted: &Matrix, rows: &Dataset) -> Result<Calibration> {
+fn softmax(decision: &Decision, outputs: &Matrix, wanted: &Matrix, rows: &Dataset, unseen: bool) -> Result<Calibration> {
     let weights: Vec<f64> = (0..rows.len()).map(|i| rows.weight(i)).collect();
     let taught = fit_softmax(decision, outputs, wanted, &weights);
     if rows.classes().is_ok()
         && let Calibration::NormalClasses(labelled) = calibration(decision, outputs, rows, Shape::Softmax)?
-        && labelled.precisions < taught.precisions
+        && (unseen && rows.len() >= ENOUGH || labelled.precisions < taught.precisions)
     {
         return Ok(Calibration::NormalClasses(labelled));
     }
@@ -91,13 +97,13 @@ mod tests {
         for (data, multiclass, gamma) in cases {
             let learner = Box::new(Svc { kernel: Kernel::gaussian(gamma), multiclass, ..Svc::default() });
             let full = Calibrated { shape: Shape::Sigmoid, folds: 3, seed: 0, learner }.learn(&data, &Watch::none()).unwrap().machine;
-            let again = Machine { calibration: recalibrated(&full, &full, &data).unwrap(), ..full.clone() };
+            let again = Machine { calibration: recalibrated(&full, &full, &data, false).unwrap(), ..full.clone() };
             let outputs = full.outputs_for(&data.points).unwrap();
             let (p, q) = (full.probabilities(&outputs).unwrap(), again.probabilities(&outputs).unwrap());
             let off = p.values().iter().zip(q.values()).map(|(a, b)| (a - b).abs()).sum::<f64>() / p.values().len() as f64;
             assert!(off < 0.03, "{off}");
             let bare = Machine { calibration: None, ..full };
-            assert_eq!(recalibrated(&bare, &bare, &data).unwrap(), None);
+            assert_eq!(recalibrated(&bare, &bare, &data, false).unwrap(), None);
         }
     }
 
@@ -113,7 +119,7 @@ mod tests {
             let large = learner.learn(&data, &Watch::none()).unwrap().machine;
             let blind = Dataset { target: Target::None, ..data.clone() };
             for rows in [&data, &blind] {
-                let again = Machine { calibration: recalibrated(&large, &large, rows).unwrap(), ..large.clone() };
+                let again = Machine { calibration: recalibrated(&large, &large, rows, false).unwrap(), ..large.clone() };
                 again.check().unwrap();
                 let outputs = large.outputs_for(&new.points).unwrap();
                 let loss = |machine: &Machine| {
@@ -129,5 +135,30 @@ mod tests {
                 assert!(after < before + 0.1, "{}: {before} {after}", learner.name());
             }
         }
+    }
+
+    #[test]
+    fn labels_of_enough_unseen_rows_decide_alone() {
+        let (data, new) = (waveform3(300, 1), waveform3(400, 2));
+        let learner = Logistic { kernel: Kernel::gaussian(0.02), ..Logistic::default() };
+        let large = learner.learn(&data, &Watch::none()).unwrap().machine;
+        // Probabilities that are far too even.
+        let Some(Calibration::NormalClasses(own)) = recalibrated(&large, &large, &new, true).unwrap() else { panic!() };
+        let even = |by: f64| {
+            let precisions = own.precisions.iter().map(|matrix| matrix.iter().map(|v| v * by).collect()).collect();
+            Machine {
+                calibration: Some(Calibration::NormalClasses(crate::machine::NormalClasses { precisions, ..own.clone() })),
+                ..large.clone()
+            }
+        };
+        let slope = |teacher: &Machine, rows: &Dataset, unseen: bool| match recalibrated(&large, teacher, rows, unseen).unwrap() {
+            Some(Calibration::NormalClasses(normal)) => normal.precisions[0][0],
+            _ => panic!(),
+        };
+        let teacher = even(0.1);
+        assert!((slope(&teacher, &new, true) - own.precisions[0][0]).abs() < 1e-9);
+        assert!(slope(&teacher, &new, false) < 0.2 * own.precisions[0][0]);
+        let few = new.select(&(0..ENOUGH - 1).collect::<Vec<_>>());
+        assert!(slope(&teacher, &few, true) < 0.2 * own.precisions[0][0]);
     }
 }

@@ -1,6 +1,7 @@
 //! A compression in progress: strategies are tried at sizes, and the best of each size is remembered.
 use super::{
     compression::Attempt,
+    fallback::heaviest,
     goals::Goals,
     sizes::{doubling, knee_of},
     strategy::Strategy,
@@ -17,7 +18,8 @@ const FLAT: f64 = 0.03;
 /// A machine with what is known of it.
 #[derive(Clone)]
 pub(super) struct Candidate {
-    pub strategy: usize,
+    /// None where the time was over before any strategy had a machine.
+    pub strategy: Option<usize>,
     pub machine: Machine,
     pub metrics: Metrics,
 }
@@ -38,6 +40,9 @@ pub(super) struct Run<'a> {
     pub leader: usize,
     pub watch: &'a Watch<'a>,
 }
+
+/// The name of a machine that no strategy has found.
+const FALLBACK: &str = "largest coefficients";
 
 impl Run<'_> {
     pub fn at(&self, size: usize) -> Option<&Candidate> {
@@ -91,9 +96,12 @@ impl Run<'_> {
             return;
         }
         self.tried.push(Attempt { strategy: name, n_vectors: machine.n_vectors(), metrics, seconds, failed: None });
-        let candidate = Candidate { strategy, machine, metrics };
+        self.keep_best(size, Candidate { strategy: Some(strategy), machine, metrics });
+    }
+
+    fn keep_best(&mut self, size: usize, candidate: Candidate) {
         match self.best.iter_mut().find(|(s, _)| *s == size) {
-            Some((_, best)) if self.validator.better(&metrics, &best.metrics) => *best = candidate,
+            Some((_, best)) if self.validator.better(&candidate.metrics, &best.metrics) => *best = candidate,
             Some(_) => {}
             None => {
                 self.best.push((size, candidate));
@@ -105,13 +113,43 @@ impl Run<'_> {
     /// All strategies that were not tried at this size.
     pub fn all_strategies(&mut self, size: usize) {
         for strategy in 0..self.strategies.len() {
-            if self.watch.cancelled() && !self.best.is_empty() {
+            if self.watch.cancelled() && !(self.best.is_empty() && self.starts.is_empty()) {
                 break;
             }
             if !self.was_tried(strategy, size) {
                 self.attempt(strategy, size);
             }
         }
+        let is_whole = |(size, candidate): &(usize, Candidate)| candidate.machine.n_vectors() >= *size;
+        if self.watch.out_of_time() && !self.best.iter().any(is_whole) {
+            // Where there is nothing to report of it, the run fails as it would have failed.
+            self.fall_back(size).unwrap_or_default();
+        }
+    }
+
+    /// The warm starts and the vectors of the largest coefficients are candidates where the time is over before there is one of the whole size.
+    fn fall_back(&mut self, size: usize) -> Result<()> {
+        let starts: Vec<(usize, Machine)> =
+            self.starts.iter().filter(|(_, s, _)| *s == size).map(|(w, _, start)| (*w, start.clone())).collect();
+        for (strategy, machine) in starts {
+            let metrics = self.validator.metrics(&machine)?;
+            self.keep_best(size, Candidate { strategy: Some(strategy), machine, metrics });
+        }
+        let machine = heaviest(&self.task, size)?;
+        let metrics = self.validator.metrics(&machine)?;
+        self.keep_best(size, Candidate { strategy: None, machine, metrics });
+        Ok(())
+    }
+
+    /// What led to a machine.
+    pub fn name_of(&self, candidate: &Candidate) -> String {
+        candidate.strategy.map_or(FALLBACK, |strategy| &self.strategies[strategy].name).into()
+    }
+
+    /// The best of a size, or of the largest size that was tried before the run was stopped.
+    pub fn chosen(&self, size: usize) -> Option<&Candidate> {
+        let largest = || self.best.last().map(|(_, candidate)| candidate).filter(|_| self.watch.cancelled());
+        self.at(size).or_else(largest)
     }
 
     /// The machine of a size by the strategy that leads, or by any where that one fails.
@@ -137,7 +175,7 @@ impl Run<'_> {
             }
         }
         self.all_strategies(size);
-        self.leader = self.at(size).map_or(self.leader, |candidate| candidate.strategy);
+        self.leader = self.at(size).and_then(|candidate| candidate.strategy).unwrap_or(self.leader);
         self.at(size).map(|candidate| candidate.metrics)
     }
 

@@ -15,9 +15,6 @@ use crate::{
     watch::Watch,
 };
 
-/// The machine that is kept is trained on in so many times the steps that led to it.
-const STEPS_AGAIN: usize = 2;
-
 /// What is done.
 pub enum Steps {
     /// Vectors by a method.
@@ -102,6 +99,11 @@ pub struct Strategy {
 }
 
 impl Strategy {
+    /// True where the machine is trained on rows, not constructed from the weights of the large one.
+    pub fn is_trained(&self) -> bool {
+        matches!(self.steps, Steps::Distil { .. } | Steps::Margin { .. })
+    }
+
     /// A machine of at most so many vectors; `starts` are the machines of the strategies that this one starts from.
     pub fn machine(&self, task: &Task, vectors: usize, starts: &[Machine], watch: &Watch) -> Result<Machine> {
         match &self.steps {
@@ -111,12 +113,12 @@ impl Strategy {
                 finish.apply(found, task, watch)
             }
             Steps::Distil { taught, own } => {
-                let searches = searches(&taught.search, vectors, starts, *own);
-                best(searches, |search| Distil { search, ..taught.clone() }.learn(task, watch), watch)
+                let search = Search { n_vectors: vectors, ..taught.search.clone() };
+                Ok(Distil { search, ..taught.clone() }.race(inits(starts), *own, task, watch)?.machine)
             }
             Steps::Margin { taught, own } => {
-                let searches = searches(&taught.search, vectors, starts, *own);
-                best(searches, |search| learn_margin(taught, task, search, watch), watch)
+                let search = Search { n_vectors: vectors, ..taught.search.clone() };
+                learn_margin(task, |rows| Margin { search, ..taught.clone() }.race(inits(starts), *own, rows, watch))
             }
         }
     }
@@ -129,56 +131,34 @@ impl Strategy {
                 None => Ok(small),
             },
             Steps::Distil { taught, .. } => {
-                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
+                let search = from_vectors(&taught.search, &small);
                 Ok(Distil { search, ..taught.clone() }.learn(task, watch)?.machine)
             }
             Steps::Margin { taught, .. } => {
-                let search = from_vectors(&taught.search, &small, STEPS_AGAIN * taught.search.iterations);
-                Ok(learn_margin(taught, task, search, watch)?.machine)
+                let search = from_vectors(&taught.search, &small);
+                learn_margin(task, |rows| Margin { search, ..taught.clone() }.learn(rows, watch))
             }
         }
     }
 }
 
-/// The searches of a strategy: from the vectors of the machines it starts from, and from its own, which are all there are where there is no such machine.
-fn searches(search: &Search, vectors: usize, starts: &[Machine], own: bool) -> Vec<Search> {
-    let mut searches: Vec<Search> = starts.iter().map(|start| from_vectors(search, start, search.iterations)).collect();
-    if own || searches.is_empty() {
-        searches.push(Search { n_vectors: vectors, ..search.clone() });
-    }
-    searches
-}
-
-/// The machine of the search with the least objective; those that fail are left out as long as one does not.
-fn best(searches: Vec<Search>, learn: impl Fn(Search) -> Result<Fit>, watch: &Watch) -> Result<Machine> {
-    let mut best: Option<Fit> = None;
-    let mut failure = None;
-    for search in searches {
-        if watch.cancelled() && best.is_some() {
-            break;
-        }
-        match learn(search) {
-            Ok(fit) if best.as_ref().is_none_or(|best| fit.report.objective < best.report.objective) => best = Some(fit),
-            Ok(_) => {}
-            Err(error) => failure = Some(error),
-        }
-    }
-    best.map(|fit| fit.machine).ok_or_else(|| failure.unwrap_or_else(|| Error::data("no start led to a machine")))
+/// The vectors of machines that training starts from.
+fn inits(starts: &[Machine]) -> Vec<Init> {
+    starts.iter().map(|start| Init::Given(start.expansion.vectors.to_dense())).collect()
 }
 
 /// The search from where the vectors of a machine stand.
-fn from_vectors(search: &Search, small: &Machine, iterations: usize) -> Search {
+fn from_vectors(search: &Search, small: &Machine) -> Search {
     let init = Init::Given(small.expansion.vectors.to_dense());
-    Search { n_vectors: small.n_vectors(), init, starts: 1, iterations, ..search.clone() }
+    Search { n_vectors: small.n_vectors(), init, starts: 1, ..search.clone() }
 }
 
 /// Direct training on the labels, in the space of the machine's vectors.
-fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> Result<Fit> {
+fn learn_margin(task: &Task, learn: impl FnOnce(&Dataset) -> Result<Fit>) -> Result<Machine> {
     let (Some(points), Some(data)) = (task.scaled_rows()?, task.data) else {
         return Err(Error::data("training on labels needs rows with labels; give them with the data"));
     };
-    let scaled = Dataset { points, ..data.clone() };
-    let Fit { machine: found, report } = Margin { search, ..margin.clone() }.learn(&scaled, watch)?;
+    let found = learn(&Dataset { points, ..data.clone() })?.machine;
     let same = match (&found.decision, &task.machine.decision) {
         (found, Decision::Votes { labels }) => found.labels() == *labels,
         (found, before) => found.labels() == before.labels(),
@@ -186,7 +166,7 @@ fn learn_margin(margin: &Margin, task: &Task, search: Search, watch: &Watch) -> 
     if !same {
         return Err(Error::data("the rows have other labels than the model; training on labels needs rows of all its classes"));
     }
-    Ok(Fit { machine: Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found }, report })
+    Ok(Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found })
 }
 
 #[cfg(test)]
@@ -202,7 +182,7 @@ mod tests {
         let taught = Distil { c: 10.0, search: Search { iterations: 5, ..Search::default() } };
         let starts = [[0, 1, 2], [5, 20, 40], [3, 9, 30]].map(|chosen| part_of(&full, &chosen));
         let objective = |start: &Machine| {
-            let search = from_vectors(&taught.search, start, 5);
+            let search = from_vectors(&taught.search, start);
             Distil { search, ..taught.clone() }.learn(&task, &Watch::none()).unwrap()
         };
         let mut fits = starts.iter().map(objective).collect::<Vec<_>>();

@@ -120,7 +120,9 @@ impl<'a> Validator<'a> {
         let metric = metric.unwrap_or(Metric::of(machine));
         let mut validator = Validator { machine, metric, weights: Weights::of(&machine.expansion)?, held_out: None, primary };
         if let Some(rows) = held_out {
-            let (outputs, prediction) = (machine.outputs_for(&rows.points)?, machine.predict(&rows.points)?);
+            rows.points.check_finite()?;
+            let outputs = machine.outputs_for(&rows.points)?;
+            let prediction = machine.decision.prediction(outputs.clone());
             let loss = validator.loss(&prediction, &rows)?;
             validator.held_out = Some(Seen { rows, outputs, prediction, loss });
         }
@@ -158,12 +160,11 @@ impl<'a> Validator<'a> {
             metrics.residual = Some(self.weights.relative(self.weights.residual(&small.expansion)?));
         }
         if let Some(Seen { rows, outputs, prediction, .. }) = &self.held_out {
-            let theirs = small.predict(&rows.points)?;
+            let small_outputs = small.outputs_for(&rows.points)?;
+            metrics.output_error = alike.then(|| relative_error(outputs, &small_outputs));
+            let theirs = small.decision.prediction(small_outputs);
             metrics.agreement = agreement(prediction, &theirs);
             metrics.loss = self.loss(&theirs, rows)?;
-            if alike {
-                metrics.output_error = Some(relative_error(outputs, &small.outputs_for(&rows.points)?));
-            }
         }
         Ok(metrics)
     }

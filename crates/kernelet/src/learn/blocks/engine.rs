@@ -6,7 +6,7 @@ use super::{
     pass::Pass,
     sums::{ARITY, Sums, added},
 };
-use crate::{Error, Result, data::RowBlocks};
+use crate::{Error, Result, data::RowBlocks, device::Device};
 
 /// Whatever can ask all rows and add up the answers: threads, files, other processes.
 pub trait Engine {
@@ -18,6 +18,17 @@ pub trait Engine {
 pub struct LocalEngine<'a> {
     /// The rows.
     pub blocks: &'a dyn RowBlocks,
+}
+
+/// The engine for blocks that this process reads, on a device.
+pub fn engine_on<'a>(device: Device, blocks: &'a dyn RowBlocks) -> Result<Box<dyn Engine + 'a>> {
+    match device {
+        Device::Cpu => Ok(Box::new(LocalEngine { blocks })),
+        #[cfg(feature = "cuda")]
+        Device::Cuda(number) => Ok(Box::new(super::card_engine::CardEngine::new(number, blocks)?)),
+        #[cfg(not(feature = "cuda"))]
+        Device::Cuda(_) => Err(Error::device("this kernelet was built without support for GPUs; use the device cpu")),
+    }
 }
 
 impl Engine for LocalEngine<'_> {

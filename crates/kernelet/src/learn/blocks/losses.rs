@@ -45,6 +45,12 @@ impl Losses {
         })
     }
 
+    /// Classes, values and costs of the rows.
+    #[cfg(feature = "cuda")]
+    pub fn parts(&self) -> (&[usize], &Matrix, &[f64]) {
+        (&self.codes, &self.targets, &self.costs)
+    }
+
     pub fn n_systems(&self) -> usize {
         self.n_systems
     }

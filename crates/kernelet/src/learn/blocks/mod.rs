@@ -7,6 +7,8 @@
 //! With m vectors, d features and q outputs an ask has `8 (m d + m^2 + (m + 1) q)` bytes, its answer up to `8 (q (m + 1)^2 + m d)`. On rows in memory,
 //! [`direct`](crate::learn::direct) reaches the same optimum and holds coordinates between rounds, which is faster.
 mod ask;
+#[cfg(feature = "cuda")]
+mod card_engine;
 mod checkpoint;
 mod engine;
 mod learner;
@@ -22,7 +24,9 @@ mod sums;
 mod tests;
 
 pub use ask::{Ask, FitAsk, Problem, RowLossName};
-pub use engine::{Engine, LocalEngine};
+#[cfg(feature = "cuda")]
+pub use card_engine::CardEngine;
+pub use engine::{Engine, LocalEngine, engine_on};
 pub use learner::{BlockEstimator, BlockFit, BlockLearner};
 pub use pass::block_sums;
 pub use ridge_sums::RidgeSums;

@@ -3,6 +3,8 @@
 //! The first pass gives losses, gradient and systems at the weights of the vectors before; every later one also the sums for the gradient by the vectors, so
 //! that an evaluation takes two passes in most cases. Rounds end when the next promises less than a given fraction of the value; the
 //! value is then estimated by subtracting what is promised.
+use crate::parallel::*;
+
 use super::{
     ask::{Ask, FitAsk, Problem},
     engine::Engine,
@@ -21,6 +23,9 @@ const MOST_ROUNDS: usize = 50;
 
 /// The smallest fraction of a step that is tried.
 const SHORTEST: f64 = 1e-10;
+
+/// The part of the residual that the conjugate gradients leave.
+const LEFT: f64 = 1e-4;
 
 /// Values that rise by no more than this fraction have not risen.
 const ROUNDING: f64 = 1e-14;
@@ -133,7 +138,7 @@ impl Solver<'_> {
     fn step(&mut self, ask: &FitAsk, here: &Place, gradient: &Matrix) -> Result<Matrix> {
         let m = ask.vectors.rows();
         let factors: Vec<Cholesky> =
-            (0..self.problem.n_systems()).map(|k| factor(&here.sums, k, m, here.x.rows())).collect::<Result<_>>()?;
+            (0..self.problem.n_systems()).into_par_iter().map(|k| factor(&here.sums, k, m, here.x.rows())).collect::<Result<_>>()?;
         if self.problem.is_coupled() {
             return self.coupled_step(ask, here, &factors[0], gradient);
         }
@@ -143,7 +148,7 @@ impl Solver<'_> {
             factors[k.min(factors.len() - 1)].solve(&mut column);
             column.into_values()
         };
-        let columns: Vec<Vec<f64>> = (0..q).map(solved).collect();
+        let columns: Vec<Vec<f64>> = (0..q).into_par_iter().map(solved).collect();
         Ok(Matrix::from_fn(gradient.rows(), q, |j, k| columns[k][j]))
     }
 
@@ -152,7 +157,12 @@ impl Solver<'_> {
         let (m, q) = (ask.vectors.rows(), gradient.cols());
         let ask = FitAsk { weights: here.x.clone(), systems: false, vectors_gradient: false, ..ask.clone() };
         let mut failed = None;
-        let step = conjugate_gradients(factor, gradient, |direction| {
+        let solved = |rest: &Matrix| {
+            let mut out = rest.clone();
+            factor.solve(&mut out);
+            out
+        };
+        let step = conjugate_gradients(solved, LEFT, gradient, |direction| {
             let curved = self.pass(FitAsk { direction: Some(direction.clone()), ..ask.clone() });
             let product = curved.and_then(|sums| matrix("products", sums.curved, direction.rows(), q));
             match product {

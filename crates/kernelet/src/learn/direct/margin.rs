@@ -164,6 +164,12 @@ impl Searched for Margin {
 }
 
 impl Margin {
+    /// The best machine of several starts, most of which make a few steps only, see [`Search::race`]; all classes share its vectors.
+    pub(crate) fn race(&self, given: Vec<Init>, own: bool, data: &Dataset, watch: &Watch) -> Result<Fit> {
+        let rows = self.rows(data)?;
+        self.search.race(&self.kernel, &rows, given, own, watch)
+    }
+
     /// How many vectors each of `outputs` machines has of its own; none where they share.
     fn parts(&self, outputs: usize) -> Result<Option<Vec<usize>>> {
         let vectors = self.search.n_vectors;

@@ -5,6 +5,7 @@
 mod checkpoint;
 mod choice;
 mod coordinates;
+mod descend;
 mod discriminant;
 #[cfg(test)]
 mod gradients;
@@ -18,6 +19,7 @@ mod metric;
 mod newton;
 mod objective;
 mod own;
+mod race;
 mod ready;
 mod rows;
 mod search;

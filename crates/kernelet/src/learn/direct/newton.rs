@@ -1,11 +1,12 @@
 //! Machines with a smooth loss of each row, by Newton's method.
 //!
 //! `min 1/2 |W|^2 + sum_i loss_i(W'v_i + b) + tilt . b`, where the loss of a row may bind its outputs together (softmax). Newton's systems are
-//! solved by conjugate gradients, preconditioned by the factor of `sum_i c_i (v_i, 1)(v_i, 1)' + I` with the mean curvature c_i of a row: with one
-//! output that is the system itself, and one step is enough. Where a step promises little it is taken whole and is the last one: the
-//! distance to the optimum is squared in it.
+//! solved by conjugate gradients, preconditioned by the factor of `sum_i c_ik (v_i, 1)(v_i, 1)' + I` for each output k with its own second derivative c_ik: where
+//! outputs are not bound together that is the system itself, and one step is enough. Rows that are hardly curved are left out of it, and where many are curved
+//! a part of them stands for all. Where a step promises little it is taken whole and is the last one: the distance to the optimum is squared in it.
 //!
-//! Cost of a round: n m^2 / 2, and 4 n m q for each step of the conjugate gradients; memory m^2 and a few n q. Three rounds from a good start.
+//! Cost of a round: at most n m^2 for the factors, and 4 n m q for each step of the conjugate gradients; memory q m^2 and a few n q. Three or four rounds from a
+//! good start.
 use crate::parallel::*;
 
 use super::{
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     kernel::block::CHUNK,
-    linalg::{Cholesky, Matrix, dot, outer_sum},
+    linalg::{Cholesky, Matrix, add_outer_sum, add_transposed_product, dot},
     watch::Watch,
 };
 
@@ -29,6 +30,16 @@ pub(crate) trait RowLoss: Sync {
     fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]);
     /// The mean of the second derivatives of row i, of each output by itself.
     fn curvature(&self, i: usize, outputs: &[f64]) -> f64;
+    /// The same where the derivatives of the loss are known too, from which some losses have it cheaper.
+    fn curve_from(&self, i: usize, outputs: &[f64], slopes: &[f64], direction: &[f64], out: &mut [f64]) {
+        let _ = slopes;
+        self.curve(i, outputs, direction, out);
+    }
+    /// The second derivative of row i by each output alone.
+    fn curvatures(&self, i: usize, outputs: &[f64], slopes: &[f64], out: &mut [f64]) {
+        let _ = slopes;
+        out.fill(self.curvature(i, outputs));
+    }
     /// What each offset costs by itself.
     fn tilt(&self) -> f64 {
         0.0
@@ -39,7 +50,22 @@ const MOST_ROUNDS: usize = 100;
 const MOST_STEPS: usize = 200;
 
 /// The part of the residual that the conjugate gradients leave.
-const LEFT: f64 = 1e-4;
+const LEFT: f64 = 1e-2;
+
+/// Rows whose second derivative is below this part of the mean are left out of the preconditioner.
+const FLAT: f64 = 1e-3;
+
+/// The most rows of all preconditioners together, in units of the number of rows.
+const USED: usize = 2;
+
+/// Each output has its own preconditioner where all vectors of all outputs are at most so many for a row.
+const FACTORED: usize = 3;
+
+/// The preconditioners are kept where the last step promised to lower the value by no more than this part of it.
+const NEAR: f64 = 1e-3;
+
+/// Parts into which the sums of all preconditioners are cut, whatever the number of threads.
+const PARTS: usize = 16;
 
 /// A step that promises to lower the value by no more than this part of it is the last one.
 const LAST: f64 = 1e-11;
@@ -68,13 +94,15 @@ struct Run<'a, L> {
     /// n x q.
     slopes: Matrix,
     value: f64,
+    /// The preconditioner of each output, or one for all; empty before the first round.
+    factors: Vec<Cholesky>,
 }
 
 impl<'a, L: RowLoss> Run<'a, L> {
     fn start(loss: &'a L, coordinates: &'a Coordinates<'a>, x: Matrix) -> Self {
         let (n, q) = (coordinates.rows(), loss.n_outputs());
         let outputs = times(coordinates, &x);
-        let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0 };
+        let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0, factors: vec![] };
         run.update();
         run
     }
@@ -114,7 +142,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
         bent.values_mut().par_chunks_mut(CHUNK * q).enumerate().for_each(|(c, out)| {
             for (place, out) in out.chunks_exact_mut(q).enumerate() {
                 let i = c * CHUNK + place;
-                self.loss.curve(i, self.outputs.row(i), along.row(i), out);
+                self.loss.curve_from(i, self.outputs.row(i), self.slopes.row(i), along.row(i), out);
             }
         });
         let mut out = transposed_times(self.coordinates, &bent);
@@ -122,28 +150,59 @@ impl<'a, L: RowLoss> Run<'a, L> {
         out
     }
 
-    /// The factor of the system with the mean curvature of each row.
-    fn factor(&self) -> Option<Cholesky> {
-        let m = self.x.rows() - 1;
-        let curvatures: Vec<f64> = (0..self.outputs.rows()).into_par_iter().map(|i| self.loss.curvature(i, self.outputs.row(i))).collect();
-        let used: Vec<usize> = (0..curvatures.len()).filter(|&i| curvatures[i] > 0.0).collect();
-        let mut system = outer_sum(used.len(), m + 1, |rows, out| {
-            let rows = &used[rows];
-            self.coordinates.chosen(rows, &mut Work::default(), |place, v| {
-                let (root, out) = (curvatures[rows[place]].sqrt(), &mut out[place * (m + 1)..(place + 1) * (m + 1)]);
-                out[..m].iter_mut().zip(v).for_each(|(out, v)| *out = root * v);
-                out[m] = root;
-            });
+    /// The factor of the system of each output, or of their mean where factors of all would take longer than their sums; none where one cannot be factored.
+    fn factors_here(&self) -> Option<Vec<Cholesky>> {
+        let (n, m, q) = (self.outputs.rows(), self.x.rows() - 1, self.x.cols());
+        let mut curvatures = Matrix::zeros(n, q);
+        curvatures.values_mut().par_chunks_mut(CHUNK * q).enumerate().for_each(|(c, out)| {
+            for (place, out) in out.chunks_exact_mut(q).enumerate() {
+                let i = c * CHUNK + place;
+                self.loss.curvatures(i, self.outputs.row(i), self.slopes.row(i), out);
+            }
         });
-        (0..m).for_each(|j| system.row_mut(j)[j] += 1.0);
-        // Rows far from any bend leave the offset free.
-        system.row_mut(m)[m] = system.at(m, m) * (1.0 + 1e-12) + 1e-12;
-        Cholesky::new(&system)
+        let systems = if q * m <= FACTORED * n { q } else { 1 };
+        if systems < q {
+            curvatures = Matrix::from_fn(n, 1, |i, _| curvatures.row(i).iter().sum::<f64>() / q as f64);
+        }
+        // One system has all rows: with one output it is the system itself.
+        let (flat, most) = if systems == 1 { (0.0, usize::MAX) } else { (FLAT, USED * n / q) };
+        let factor = |k: usize| {
+            let mean = (0..n).map(|i| curvatures.at(i, k)).sum::<f64>() / n as f64;
+            let used: Vec<usize> = (0..n).filter(|&i| curvatures.at(i, k) > flat * mean).collect();
+            let stride = used.len().div_ceil(most.max(1)).max(1);
+            let used: Vec<usize> = used.into_iter().step_by(stride).collect();
+            let mut system = Matrix::zeros(m + 1, m + 1);
+            add_outer_sum(&mut system, stride as f64, PARTS.div_ceil(systems), used.len(), |rows, out| {
+                let rows = &used[rows];
+                self.coordinates.chosen(rows, &mut Work::default(), |place, v| {
+                    let (root, out) = (curvatures.at(rows[place], k).sqrt(), &mut out[place * (m + 1)..(place + 1) * (m + 1)]);
+                    out[..m].iter_mut().zip(v).for_each(|(out, v)| *out = root * v);
+                    out[m] = root;
+                });
+            });
+            // Rows far from any bend leave the offset free.
+            let corner = 1e-12 * system.at(m, m) + 1e-12;
+            Cholesky::leading(&system, m + 1, |j| if j < m { 1.0 } else { corner })
+        };
+        (0..systems).into_par_iter().map(factor).collect()
     }
 
     /// Newton's step; none where the system cannot be factored.
-    fn step(&self, gradient: &Matrix) -> Option<Matrix> {
-        conjugate_gradients(&self.factor()?, gradient, |direction| Some(self.curved(direction)))
+    fn step(&mut self, gradient: &Matrix) -> Option<Matrix> {
+        if self.factors.is_empty() {
+            self.factors = self.factors_here()?;
+        }
+        let solved = |rest: &Matrix| {
+            if let [factor] = &self.factors[..] {
+                let mut out = rest.clone();
+                factor.solve(&mut out);
+                return out;
+            }
+            let columns: Vec<Vec<f64>> =
+                self.factors.par_iter().enumerate().map(|(k, factor)| solved_column(factor, rest.col(k))).collect();
+            Matrix::from_fn(rest.rows(), rest.cols(), |j, k| columns[k][j])
+        };
+        conjugate_gradients(solved, LEFT, gradient, |direction| Some(self.curved(direction)))
     }
 
     /// One round; true when it was the last.
@@ -162,6 +221,9 @@ impl<'a, L: RowLoss> Run<'a, L> {
             return true;
         }
         let (x, outputs, before) = (self.x.clone(), self.outputs.clone(), self.value);
+        if promised > NEAR * before.abs() {
+            self.factors.clear();
+        }
         let mut part = 1.0;
         while part > 1e-10 {
             add(&mut self.x, part, &step);
@@ -179,23 +241,20 @@ impl<'a, L: RowLoss> Run<'a, L> {
 }
 
 /// The step to the minimum of the quadratic with this gradient, whose second derivatives times a direction `curved` gives: by conjugate
-/// gradients, preconditioned by `factor`. None where `curved` gives none.
+/// gradients that leave the part `left` of the residual, with a preconditioner that `solved` applies. None where `curved` gives none.
 pub(crate) fn conjugate_gradients(
-    factor: &Cholesky,
+    solved: impl Fn(&Matrix) -> Matrix,
+    left: f64,
     gradient: &Matrix,
     mut curved: impl FnMut(&Matrix) -> Option<Matrix>,
 ) -> Option<Matrix> {
-    let solved = |r: &Matrix| {
-        let mut out = r.clone();
-        factor.solve(&mut out);
-        out
-    };
+    let stop = left * left;
     let mut rest = Matrix::from_fn(gradient.rows(), gradient.cols(), |j, k| -gradient.at(j, k));
     let mut step = Matrix::zeros(gradient.rows(), gradient.cols());
     let mut scaled = solved(&rest);
     let mut direction = scaled.clone();
     let mut left = dot(rest.values(), scaled.values());
-    let enough = LEFT * LEFT * left;
+    let enough = stop * left;
     for _ in 0..MOST_STEPS {
         if left <= enough || !left.is_finite() {
             break;
@@ -213,6 +272,12 @@ pub(crate) fn conjugate_gradients(
         direction.values_mut().iter_mut().zip(scaled.values()).for_each(|(d, s)| *d = s + kept * *d);
     }
     Some(step)
+}
+
+fn solved_column(factor: &Cholesky, column: Vec<f64>) -> Vec<f64> {
+    let mut right = Matrix::column(column);
+    factor.solve(&mut right);
+    right.into_values()
 }
 
 pub(crate) fn add(to: &mut Matrix, factor: f64, what: &Matrix) {
@@ -234,11 +299,9 @@ fn transposed_times(coordinates: &Coordinates, s: &Matrix) -> Matrix {
         let rows = c * CHUNK..((c + 1) * CHUNK).min(n);
         let mut sum: Matrix = Matrix::zeros(m + 1, q);
         let block = coordinates.block(rows.clone(), work);
-        for (i, v) in rows.zip(block.chunks_exact(m)) {
-            for (j, v) in v.iter().chain([&1.0]).enumerate() {
-                sum.row_mut(j).iter_mut().zip(s.row(i)).for_each(|(sum, s)| *sum += v * s);
-            }
-        }
+        let (inner, last) = sum.values_mut().split_at_mut(m * q);
+        add_transposed_product(block, m, &s.values()[rows.start * q..rows.end * q], q, inner);
+        rows.for_each(|i| last.iter_mut().zip(s.row(i)).for_each(|(sum, s)| *sum += s));
         sum
     };
     let parts: Vec<Matrix> = (0..n.div_ceil(CHUNK)).into_par_iter().map_init(Work::default, part).collect();

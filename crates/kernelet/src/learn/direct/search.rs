@@ -5,7 +5,8 @@
 use std::{fmt, path::PathBuf};
 
 use super::{
-    checkpoint::{Keeper, Stage, State},
+    checkpoint::{Keeper, Stage},
+    descend::{Place, Run},
     grow,
     init::Init,
     inner::{Inner, Solution},
@@ -18,7 +19,7 @@ use crate::{
     data::Points,
     kernel::Kernel,
     learn::{Fit, Report},
-    linalg::{Begin, Descent, Ended, Lbfgs, Matrix},
+    linalg::{Ended, Matrix},
     machine::{Coefficients, Expansion, Machine},
     watch::{Status, Watch},
 };
@@ -128,25 +129,9 @@ pub(crate) struct Phase<'a> {
     pub iterations: usize,
 }
 
-/// Where a descent has come to.
-struct Place {
-    at: Variables,
-    iterations: usize,
-    ended: Ended,
-}
-
-/// A run of the phases: what it is of, where it is, and what is kept of it.
-struct Run<'a> {
-    direct: &'a dyn Direct,
-    stage: Stage,
-    /// The state of an earlier run to go on from.
-    resumed: Option<State>,
-    keeper: Option<Keeper<'a>>,
-}
-
 /// A machine of the size path, and the vectors it has.
-struct Level {
-    fit: Fit,
+pub(super) struct Level {
+    pub fit: Fit,
     at: Variables,
     solved: Solved,
 }
@@ -236,8 +221,7 @@ impl Search {
     }
 
     fn levels(&self, kernel: &Kernel, direct: &dyn Direct, seed: u64, watch: &Watch) -> Result<Vec<Level>> {
-        let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
-        check_dense("direct training", points, self.n_vectors)?;
+        let points = check_points(direct, self.n_vectors)?;
         let mut run = self.begin(kernel, direct, points.dim(), watch)?;
         let mut levels: Vec<Level> = vec![];
         let sizes = self.growth.sizes(self.n_vectors);
@@ -266,7 +250,7 @@ impl Search {
 
     /// A run, from its checkpoint where there is one.
     fn begin<'a>(&'a self, kernel: &Kernel, direct: &'a dyn Direct, dim: usize, watch: &Watch) -> Result<Run<'a>> {
-        let mut run = Run { direct, stage: Stage::default(), resumed: None, keeper: None };
+        let mut run = Run::new(direct);
         if let Some(file) = self.checkpoint.as_deref() {
             // What changes no bit of the result is left out.
             let settings = Search { checkpoint: None, memory_bytes: 0, ..self.clone() };
@@ -277,10 +261,17 @@ impl Search {
         Ok(run)
     }
 
-    fn level(&self, kernel: &Kernel, run: &mut Run, at: Variables, share: usize, watch: &Watch) -> Result<Level> {
-        let before = watch.evaluations();
+    /// Where the phases lead, and the objective of the last.
+    pub(super) fn descended<'b>(
+        &'b self,
+        kernel: &'b Kernel,
+        run: &mut Run<'b>,
+        at: Variables,
+        share: usize,
+        watch: &'b Watch,
+    ) -> Result<(Place, Objective<'b>)> {
         let earlier = run.resumed.as_ref().map_or(0, |_| run.stage.before);
-        let mut place = Place { at, iterations: earlier, ended: Ended::Value };
+        let mut place = Place { at, value: f64::INFINITY, iterations: earlier, ended: Ended::Value };
         let mut last = None;
         for (number, Phase { name, points, inner, single, iterations }) in run.direct.phases().into_iter().enumerate() {
             if run.resumed.is_some() && number < run.stage.phase {
@@ -292,10 +283,27 @@ impl Search {
             if run.resumed.is_none() {
                 run.stage = Stage { phase: number, before_phase: place.iterations, ..Stage::default() };
             }
-            place = descend(run, place, &mut objective, (name, iterations.div_ceil(share)));
+            place = run.descend(place, &mut objective, (name, iterations.div_ceil(share)));
             last = Some(objective);
+            if run.is_paused() {
+                break;
+            }
         }
-        let Some(mut objective) = last else { return Err(Error::data("there is nothing to minimise")) };
+        last.map(|objective| (place, objective)).ok_or_else(|| Error::data("there is nothing to minimise"))
+    }
+
+    pub(super) fn level<'b>(
+        &'b self,
+        kernel: &'b Kernel,
+        run: &mut Run<'b>,
+        at: Variables,
+        share: usize,
+        watch: &'b Watch,
+    ) -> Result<Level> {
+        let (before, unwatched) = (watch.evaluations(), Watch::none());
+        let (place, mut objective) = self.descended(kernel, run, at, share, watch)?;
+        // A run that was stopped has a machine too, whose coefficients suit its vectors.
+        objective.watch = &unwatched;
         let solved = objective.solve(&place.at)?;
         let machine = machine(run.direct, &place.at, &solved)?;
         machine.check()?;
@@ -314,66 +322,11 @@ impl Search {
     }
 }
 
-/// Descends in single precision as far as the objective has it, and goes on in double precision.
-fn descend(run: &mut Run, from: Place, objective: &mut Objective, (name, steps): (&str, usize)) -> Place {
-    let mut place = from;
-    if !run.stage.again {
-        place = descend_once(run, place, objective, (name, steps));
-        if !objective.single || place.iterations - run.stage.before_phase >= steps || place.ended == Ended::Stopped {
-            return place;
-        }
-        objective.single = false;
-        run.stage.again = true;
-    }
-    let done = place.iterations.saturating_sub(run.stage.before_phase);
-    descend_once(run, place, objective, (name, steps.saturating_sub(done)))
-}
-
-fn descend_once(run: &mut Run, from: Place, objective: &mut Objective, (name, steps): (&str, usize)) -> Place {
-    let (m, dim, watch) = (from.at.z.rows(), from.at.z.cols(), objective.watch);
-    let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&from.at.z), ..Lbfgs::default() };
-    let variables = |point: &[f64]| Variables::of_values(point, m, dim);
-    let begin = match run.resumed.take() {
-        None => Begin::Point(from.at.into_values()),
-        Some(State { descent, memory, stage }) => {
-            objective.single = stage.single;
-            objective.inner.remember(&memory, m);
-            Begin::Descent(descent)
-        }
-    };
-    run.stage.before = from.iterations;
-    let objective = std::cell::RefCell::new(objective);
-    let minimum = lbfgs.minimise_preconditioned(
-        begin,
-        |point, gradient, preconditioner| objective.borrow_mut().evaluate_preconditioned(&variables(point), gradient, preconditioner),
-        |descent| {
-            // What is computed once the run is cancelled may be anything.
-            let whole = !watch.cancelled();
-            watch.report(name, descent.iterations() as u64, Some(steps as u64), Some(descent.value()));
-            if descent.iterations() + LAST_STEPS >= steps {
-                objective.borrow_mut().single = false;
-            }
-            if whole {
-                run.keep(descent, *objective.borrow_mut(), &variables);
-            }
-            !watch.cancelled()
-        },
-    );
-    Place { at: variables(&minimum.point), iterations: from.iterations + minimum.iterations, ended: minimum.ended }
-}
-
-impl Run<'_> {
-    /// Keeps the state after a step, and writes it when it is time. The machine in the file leaves no trace in the objective.
-    fn keep(&mut self, descent: &Descent, objective: &mut Objective, variables: &dyn Fn(&[f64]) -> Variables) {
-        let Run { direct, stage, keeper: Some(keeper), .. } = self else { return };
-        let memory = objective.inner.memory();
-        keeper.keep(State { stage: Stage { single: objective.single, ..*stage }, descent: descent.clone(), memory: memory.clone() });
-        if keeper.due() {
-            let (at, watch) = (variables(descent.point()), objective.watch);
-            keeper.write(|| machine(*direct, &at, &objective.solve(&at)?), watch);
-            objective.inner.remember(&memory, at.z.rows());
-        }
-    }
+/// The rows of a search for so many vectors, where they can be held.
+pub(super) fn check_points(direct: &dyn Direct, vectors: usize) -> Result<&Points> {
+    let points = direct.phases().last().map_or_else(|| Err(Error::data("there is nothing to minimise")), |phase| Ok(phase.points))?;
+    check_dense("direct training", points, vectors)?;
+    Ok(points)
 }
 
 /// The variables of a level with new vectors up to `size`; none where no row is of use.
@@ -389,7 +342,7 @@ fn grown(level: &Level, points: &Points, size: usize, seed: u64) -> Option<Varia
 }
 
 /// The machine of the optimum at these variables.
-fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<Machine> {
+pub(super) fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<Machine> {
     let Solved { transform, frame, solution, .. } = solved;
     let coefficients = Coefficients::Dense(frame.coefficients(&solution.weights));
     let vectors = transform.vectors(&at.z).into_owned().into();

@@ -3,7 +3,7 @@
 //! `soft(t) = h log(1 + exp(t / h))` is `max(0, t)` but for a bend of width h, and never below it by anything nor above it by more than
 //! `h log 2`. Its slope is the logistic function.
 use super::newton::RowLoss;
-use crate::linalg::Matrix;
+use crate::linalg::{Matrix, dot};
 
 /// log(1 + exp(t)), 1 / (1 + exp(-t)), and the derivative of that.
 fn bend(t: f64) -> (f64, f64, f64) {
@@ -75,6 +75,22 @@ impl RowLoss for Softmax<'_> {
         out.iter_mut().zip(direction).for_each(|(p, d)| *p *= self.costs[i] * (d - mean));
     }
 
+    /// The derivatives of the loss are the probabilities times the cost, less the cost at the class of the row.
+    fn curve_from(&self, i: usize, _: &[f64], slopes: &[f64], direction: &[f64], out: &mut [f64]) {
+        let (code, cost) = (self.codes[i], self.costs[i]);
+        let mean = (dot(slopes, direction) + cost * direction[code]) / cost.max(f64::MIN_POSITIVE);
+        out.iter_mut().zip(slopes).zip(direction).for_each(|((out, s), d)| *out = s * (d - mean));
+        out[code] += cost * (direction[code] - mean);
+    }
+
+    fn curvatures(&self, i: usize, _: &[f64], slopes: &[f64], out: &mut [f64]) {
+        let (code, cost) = (self.codes[i], self.costs[i]);
+        for (k, (out, s)) in out.iter_mut().zip(slopes).enumerate() {
+            let weighted = if k == code { s + cost } else { *s };
+            *out = weighted.max(0.0) * (1.0 - (weighted / cost.max(f64::MIN_POSITIVE)).clamp(0.0, 1.0));
+        }
+    }
+
     fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
         let mut p = outputs.to_vec();
         softmax(&mut p);
@@ -118,6 +134,10 @@ impl RowLoss for SoftInsensitive<'_> {
 
     fn curve(&self, i: usize, outputs: &[f64], direction: &[f64], out: &mut [f64]) {
         out.iter_mut().enumerate().for_each(|(k, out)| *out = self.at(i, k, outputs[k]).2 * direction[k]);
+    }
+
+    fn curvatures(&self, i: usize, outputs: &[f64], _: &[f64], out: &mut [f64]) {
+        out.iter_mut().zip(outputs).enumerate().for_each(|(k, (out, &f))| *out = self.at(i, k, f).2);
     }
 
     fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {

@@ -15,9 +15,12 @@ use super::{
 };
 use crate::{
     kernel::block::CHUNK,
-    linalg::{Cholesky, Matrix, Product, Real, dot, outer_sum},
+    linalg::{Cholesky, Matrix, Product, Real, add_outer_sum, dot},
     watch::Watch,
 };
+
+/// Parts into which the sums of all classes are cut, whatever the number of threads.
+const PARTS: usize = 16;
 
 /// Rounds after which the best so far is returned.
 const MOST_ROUNDS: usize = 50;
@@ -30,11 +33,13 @@ pub(crate) struct SquaredHinge<'a> {
     pub costs: &'a [f64],
     /// (m + 1) x q: the weights of the last solution, and below them the offsets.
     last: Option<Matrix>,
+    /// The memory of the squares of each class: new memory costs as much as the sums themselves.
+    memory: Vec<Matrix>,
 }
 
 impl<'a> SquaredHinge<'a> {
     pub fn new(targets: &'a Matrix, costs: &'a [f64]) -> Self {
-        SquaredHinge { targets, costs, last: None }
+        SquaredHinge { targets, costs, last: None, memory: vec![] }
     }
 
     /// The losses of each class for the given outputs of some rows.
@@ -67,10 +72,11 @@ impl<'a> SquaredHinge<'a> {
         (out, sums(parts, q))
     }
 
-    /// `sum_i 2 c_i r_i r_i'` with rows `r = [v, 1, t]`: it holds the matrix of the system, its border, its corner and the right-hand side.
-    fn squares(&self, coordinates: &Coordinates, k: usize, rows: &[usize]) -> Matrix {
+    /// Adds `factor sum_i 2 c_i r_i r_i'` with rows `r = [v, 1, t]`: it holds the matrix of the system, its border, its corner and the right-hand side.
+    fn add_squares(&self, coordinates: &Coordinates, k: usize, rows: &[usize], factor: f64, squares: &mut Matrix) {
         let m = coordinates.cols();
-        outer_sum(rows.len(), m + 2, |range, out| {
+        let parts = PARTS.div_ceil(self.targets.cols().max(1));
+        add_outer_sum(squares, factor, parts, rows.len(), |range, out| {
             let rows = &rows[range];
             coordinates.chosen(rows, &mut Work::default(), |place, v| {
                 let root = (2.0 * self.costs[rows[place]]).sqrt();
@@ -78,7 +84,7 @@ impl<'a> SquaredHinge<'a> {
                 out[..m].iter_mut().zip(v).for_each(|(out, v)| *out = root * v);
                 (out[m], out[m + 1]) = (root, root * self.targets.at(rows[place], k));
             });
-        })
+        });
     }
 }
 
@@ -116,6 +122,8 @@ struct Class {
     value: f64,
     /// The squares of the active rows.
     squares: Matrix,
+    /// True where these were never summed.
+    stale: bool,
     active: usize,
     done: bool,
 }
@@ -128,11 +136,15 @@ struct Change {
 }
 
 impl<'a> Run<'a> {
-    fn start(problem: &'a SquaredHinge, coordinates: &'a Coordinates, weights: Matrix) -> Self {
-        let q = weights.cols();
+    fn start(problem: &'a SquaredHinge, coordinates: &'a Coordinates, weights: Matrix, memory: Vec<Matrix>) -> Self {
+        let (q, width) = (weights.cols(), coordinates.cols() + 2);
         let (outputs, losses) = problem.outputs(coordinates, &weights);
         let mut run = Run { problem, coordinates, weights, outputs, classes: vec![] };
-        run.classes = (0..q).map(|k| Class { value: losses[k] + run.half_norm(&run.weights, k), ..Class::default() }).collect();
+        let mut memory = memory.into_iter().filter(|squares| squares.rows() == width);
+        for (k, loss) in losses.into_iter().enumerate() {
+            let (value, squares) = (loss + run.half_norm(&run.weights, k), memory.next().unwrap_or_else(|| Matrix::zeros(width, width)));
+            run.classes.push(Class { value, squares, stale: true, ..Class::default() });
+        }
         // Before the first round no row was active.
         let none = Matrix::from_fn(run.outputs.rows(), q, |i, k| problem.targets.at(i, k));
         let active = std::mem::replace(&mut run.outputs, none);
@@ -181,24 +193,41 @@ impl<'a> Run<'a> {
     }
 
     /// Brings the squares of all classes up to date.
-    fn update(&mut self, changes: Vec<Change>) {
-        for (k, change) in changes.into_iter().enumerate() {
-            self.classes[k].active = (self.classes[k].active + change.entered.len()).saturating_sub(change.left.len());
+    fn update(&mut self, mut changes: Vec<Change>) {
+        for (class, change) in self.classes.iter_mut().zip(&changes) {
+            class.active = (class.active + change.entered.len()).saturating_sub(change.left.len());
             // What is subtracted leaves its rounding behind: where much has changed, all is summed again.
-            let first = self.classes[k].squares.rows() == 0;
-            if first || change.entered.len() + 2 * change.left.len() > self.classes[k].active {
-                let n = self.outputs.rows();
-                let active: Vec<usize> = (0..n).filter(|&i| active(self.problem.targets.at(i, k), self.outputs.at(i, k))).collect();
-                self.classes[k].active = active.len();
-                self.classes[k].squares = self.problem.squares(self.coordinates, k, &active);
-                continue;
-            }
-            for (rows, factor) in [(change.entered, 1.0), (change.left, -1.0)].into_iter().filter(|(rows, _)| !rows.is_empty()) {
-                let more = self.problem.squares(self.coordinates, k, &rows);
-                let squares = self.classes[k].squares.values_mut();
-                squares.iter_mut().zip(more.values()).for_each(|(s, m)| *s += factor * m);
+            class.stale |= change.entered.len() + 2 * change.left.len() > class.active;
+        }
+        let rows = self.active_rows();
+        for (change, (class, active)) in changes.iter_mut().zip(self.classes.iter_mut().zip(rows)).filter(|(_, (class, _))| class.stale) {
+            class.active = active.len();
+            class.squares.values_mut().fill(0.0);
+            *change = Change { entered: active, left: vec![] };
+        }
+        let (problem, coordinates) = (self.problem, self.coordinates);
+        self.classes.par_iter_mut().zip(changes).enumerate().for_each(|(k, (class, Change { entered, left }))| {
+            class.stale = false;
+            problem.add_squares(coordinates, k, &entered, 1.0, &mut class.squares);
+            problem.add_squares(coordinates, k, &left, -1.0, &mut class.squares);
+        });
+    }
+
+    /// The active rows of the classes whose squares are stale.
+    fn active_rows(&self) -> Vec<Vec<usize>> {
+        let mut rows = vec![vec![]; self.classes.len()];
+        let stale: Vec<usize> = (0..rows.len()).filter(|&k| self.classes[k].stale).collect();
+        if stale.is_empty() {
+            return rows;
+        }
+        for (i, (outputs, targets)) in self.outputs.iter().zip(self.problem.targets.iter()).enumerate() {
+            for &k in &stale {
+                if active(targets[k], outputs[k]) {
+                    rows[k].push(i);
+                }
             }
         }
+        rows
     }
 
     /// The minimum of the quadratic on the active rows of a class; its weights themselves where there is none.
@@ -208,9 +237,8 @@ impl<'a> Run<'a> {
             return self.weights.col(k);
         }
         let squares = &class.squares;
-        let system = Matrix::from_fn(m + 1, m + 1, |i, j| if j <= i { squares.at(i, j) + f64::from(i == j && i < m) } else { 0.0 });
         let mut right = Matrix::column(squares.row(m + 1)[..=m].to_vec());
-        match Cholesky::new(&system) {
+        match Cholesky::leading(squares, m + 1, |i| f64::from(i < m)) {
             None => self.weights.col(k),
             Some(factor) => {
                 factor.solve(&mut right);
@@ -274,7 +302,8 @@ impl Inner for SquaredHinge<'_> {
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
         let (m, q) = (coordinates.cols(), self.targets.cols());
         let begin = self.last.take().filter(|w| w.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
-        let mut run = Run::start(self, coordinates, begin);
+        let memory = std::mem::take(&mut self.memory);
+        let mut run = Run::start(self, coordinates, begin, memory);
         for _ in 0..MOST_ROUNDS {
             if watch.cancelled() || run.classes.iter().all(|class| class.done) {
                 break;
@@ -291,6 +320,7 @@ impl Inner for SquaredHinge<'_> {
             norms: vec![1.0; q],
         };
         self.last = Some(weights);
+        self.memory = classes.into_iter().map(|class| class.squares).collect();
         solution
     }
 

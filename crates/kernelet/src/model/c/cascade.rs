@@ -1,8 +1,12 @@
 //! A cascade as C source: the sources of its machines, one after another in one file, and nested ifs around them.
 //!
-//! Every machine keeps its own functions, under `NAME_stage1_`, .. and `NAME_full_`. A row that the stages do not answer is evaluated by the whole full machine,
-//! of whose pairs those of the candidate classes vote: the labels are those of the cascade here, the saving within a one-vs-one machine is not made.
-use super::{Code, Options, Size, labels, to_code, unsupported};
+//! Every machine keeps its own functions, under `NAME_stage1_`, .. and `NAME_full_`. Of a one-vs-one machine a row that the stages do not answer needs the pairs
+//! of its candidate classes alone: vectors that have no coefficient in any of them are left out, as in the cascade here.
+use super::{
+    Code, Options, Parts, Size, labels,
+    source::{compensated, scaled_row},
+    to_code, unsupported,
+};
 use crate::{
     Result,
     machine::{
@@ -28,7 +32,7 @@ pub fn cascade_to_code(cascade: &Cascade, options: &Options, header_name: &str) 
     let size =
         Size { constants: codes.iter().map(|code| code.size.constants).sum(), stack: codes.iter().map(|code| code.size.stack).sum() };
     let header = header(cascade, &codes);
-    let source = codes.iter().map(|code| code.source.clone()).chain([functions(cascade)?]).collect::<Vec<_>>().join("\n");
+    let source = codes.iter().map(|code| code.source.clone()).chain([functions(cascade, options)?]).collect::<Vec<_>>().join("\n");
     let named =
         |text: String| text.replace('@', &format!("{}_", options.name)).replace('$', &format!("{}_", options.name.to_ascii_uppercase()));
     Ok(Code { header: named(header), source: named(source), size })
@@ -60,7 +64,7 @@ fn is_text(cascade: &Cascade) -> bool {
     matches!(decision.map(labels), Some(Ok(Some(Labels::Texts(_)))))
 }
 
-fn functions(cascade: &Cascade) -> Result<String> {
+fn functions(cascade: &Cascade, options: &Options) -> Result<String> {
     let Some(first) = cascade.stages.first() else { return Ok(String::new()) };
     let (kind, list): (&str, Vec<String>) = match labels(&first.machine.decision)? {
         Some(Labels::Numbers(numbers)) => ("long ", numbers.iter().map(i64::to_string).collect()),
@@ -75,13 +79,18 @@ fn functions(cascade: &Cascade) -> Result<String> {
     for (place, stage) in cascade.stages.iter().enumerate() {
         text += &drops(place + 1, stage, classes);
     }
+    let among = match &cascade.full {
+        Some(full) => among(&Parts::of(full, options.precision)?, classes),
+        None => None,
+    };
+    text += among.as_deref().unwrap_or_default();
     text += "int @class(const @real *row, int *stage)\n{\n";
     for (place, stage) in cascade.stages.iter().enumerate() {
         text += &answer(place, stage);
     }
     let last = cascade.stages.len();
     text += &format!("    if (stage) {{\n        *stage = {last};\n    }}\n");
-    text += &rest(cascade, classes);
+    text += &rest(cascade, classes, among.is_some());
     Ok(text + "}\n")
 }
 
@@ -129,19 +138,79 @@ fn answer(place: usize, stage: &Stage) -> String {
     )
 }
 
-/// The lines for rows that no stage answers.
-fn rest(cascade: &Cascade, classes: usize) -> String {
-    let Some(full) = &cascade.full else { return "    return -1;\n".into() };
-    let head = format!("    @real outputs[{}];\n    @full_outputs(row, outputs);\n", full.n_outputs());
-    let (number, threshold) = (cascade.stages.len(), cascade.stages.last().map_or(0.0, |stage| stage.threshold));
-    if !matches!((&full.expansion.coefficients, &full.decision), (Coefficients::Pairwise(_), Decision::Votes { .. })) {
-        return head + "    return @full_class(outputs);\n";
+/// A function that lets the pairs of the candidate classes vote; none where the whole full machine decides.
+fn among(parts: &Parts, classes: usize) -> Option<String> {
+    let pairs =
+        matches!((&parts.machine.expansion.coefficients, &parts.machine.decision), (Coefficients::Pairwise(_), Decision::Votes { .. }));
+    if !pairs || parts.vectors.rows() == 0 {
+        return None;
     }
+    let row = scaled_row(parts).replace('@', "@full_").replace('$', "$FULL_");
+    let (lost, add) = match compensated(parts) {
+        true => (
+            "    @real lost[$FULL_OUTPUTS] = {0};\n",
+            "@full_add(&outputs[k], &lost[k], @full_coefficients[j][other - (other > c)] * value);",
+        ),
+        false => ("", "outputs[k] += @full_coefficients[j][other - (other > c)] * value;"),
+    };
+    let text = AMONG.replace("ROW", &row).replace("LOST", lost).replace("ADD", add);
+    Some(text.replace("CLASSES", &classes.to_string()))
+}
+
+const AMONG: &str = "/* The class that the pairs of the candidate classes vote for. */
+static int @among(const @real *row, const int *candidate)
+{
+ROW    @real outputs[$FULL_OUTPUTS];
+LOST    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
+    for (int k = 0; k < $FULL_OUTPUTS; k++) {
+        outputs[k] = @full_offsets[k];
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        for (int j = @full_starts[c]; candidate[c] && j < @full_starts[c + 1]; j++) {
+            int used = 0;
+            for (int other = 0; other < CLASSES; other++) {
+                used |= other != c && candidate[other] && @full_coefficients[j][other - (other > c)] != 0;
+            }
+            if (!used) {
+                continue;
+            }
+            const @real value = @full_kernel(x, @full_vectors[j]);
+            for (int other = 0; other < CLASSES; other++) {
+                if (other != c && candidate[other]) {
+                    const int a = other < c ? other : c, b = other < c ? c : other, k = a * (2 * CLASSES - a - 1) / 2 + b - a - 1;
+                    ADD
+                }
+            }
+        }
+    }
+    for (int a = 0; a < CLASSES; a++) {
+        for (int b = a + 1; b < CLASSES; b++, pair++) {
+            if (candidate[a] && candidate[b]) {
+                votes[outputs[pair] > 0 ? a : b]++;
+            }
+        }
+    }
+    for (int c = 0; c < CLASSES; c++) {
+        if (candidate[c] && (best < 0 || votes[c] > votes[best])) {
+            best = c;
+        }
+    }
+    return best;
+}
+
+";
+
+/// The lines for rows that no stage answers.
+fn rest(cascade: &Cascade, classes: usize, among: bool) -> String {
+    let Some(full) = &cascade.full else { return "    return -1;\n".into() };
+    let whole = format!("    @real outputs[{}];\n    @full_outputs(row, outputs);\n    return @full_class(outputs);\n", full.n_outputs());
+    if !among {
+        return whole;
+    }
+    let (number, threshold) = (cascade.stages.len(), cascade.stages.last().map_or(0.0, |stage| stage.threshold));
     format!(
-        "{head}    int candidate[{classes}], count = 0, votes[{classes}] = {{ 0 }}, k = 0, best = -1;\n    for (int c = 0; c < {classes}; c++) {{\n        candidate[c] = \
-         drops{number}[c] <= {threshold:e};\n        count += candidate[c];\n    }}\n    if (count < 2 || count > {MOST_CANDIDATES} || count >= {classes}) {{\n        \
-         return @full_class(outputs);\n    }}\n    for (int a = 0; a < {classes}; a++) {{\n        for (int b = a + 1; b < {classes}; b++, k++) {{\n            if (candidate[a] && \
-         candidate[b]) {{\n                votes[outputs[k] > 0 ? a : b]++;\n            }}\n        }}\n    }}\n    for (int c = 0; c < {classes}; c++) {{\n        if (candidate[c] && \
-         (best < 0 || votes[c] > votes[best])) {{\n            best = c;\n        }}\n    }}\n    return best;\n"
+        "    int candidate[{classes}], count = 0;\n    for (int c = 0; c < {classes}; c++) {{\n        candidate[c] = drops{number}[c] <= {threshold:e};\n        \
+         count += candidate[c];\n    }}\n    if (count >= 2 && count <= {MOST_CANDIDATES} && count < {classes}) {{\n        \
+         return @among(row, candidate);\n    }}\n{whole}"
     )
 }

@@ -168,7 +168,7 @@ fn outputs(parts: &Parts) -> String {
 }
 
 /// Whether sums over vectors keep what additions lose.
-fn compensated(parts: &Parts) -> bool {
+pub(super) fn compensated(parts: &Parts) -> bool {
     parts.precision == Precision::F32 && parts.weights.is_none() && parts.vectors.rows() > 0
 }
 

@@ -1,0 +1,16 @@
+# The tests that need a card, then the same kernels under compute-sanitizer: sh test.sh PROGRAM [PART]. PART is tests, memcheck or racecheck; all by default.
+set -e
+program=$1
+part=${2:-all}
+if [ $part = all ] || [ $part = tests ]; then
+	"$program" --ignored --test-threads 1 card
+fi
+if ! command -v compute-sanitizer >/dev/null; then
+	echo "no compute-sanitizer; memory and races are not checked"
+	exit 0
+fi
+for tool in memcheck racecheck; do
+	if [ $part = all ] || [ $part = $tool ]; then
+		compute-sanitizer --tool $tool --error-exitcode 9 "$program" --ignored --test-threads 1 card
+	fi
+done
