@@ -98,8 +98,7 @@ impl Sample {
         let seeds = self.seeds() as f64;
         // Vectors on the one split that there is have the spread of their draws alone, and none where nothing is drawn.
         let known = of_splits.or((beside.only_split && (!beside.random || self.seeds() > 1)).then_some(0.0));
-        let of_difference =
-            known.map(|variance| (variance * self.factor(beside) + (1.0 + 1.0 / seeds.max(1.0)) * self.within()).sqrt());
+        let of_difference = known.map(|variance| (variance * self.factor(beside) + (1.0 + 1.0 / seeds.max(1.0)) * self.within()).sqrt());
         let spread = (self.seeds() > 1).then(|| self.spread());
         Figure {
             standard_error: of_splits.map(|variance| (variance / count).sqrt()),

@@ -231,7 +231,8 @@ impl Outcome {
     /// The remarks below the table.
     pub fn remarks(&self) -> Vec<String> {
         let figures = self.rows.iter().flat_map(|row| self.quantities.iter().filter_map(|&quantity| row.figure(quantity)));
-        let marked = figures.into_iter().any(|figure| figure.differs) || self.sides.iter().any(|sides| (0..sides.ours.len()).any(|k| sides.differs(k)));
+        let marked = figures.into_iter().any(|figure| figure.differs)
+            || self.sides.iter().any(|sides| (0..sides.ours.len()).any(|k| sides.differs(k)));
         let percent = self.rows.first().is_none_or(|row| row.percent);
         let one = |title: &str, tally: &Tally| {
             let Tally { printed, as_printed, below, above } = tally;
