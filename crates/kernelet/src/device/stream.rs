@@ -90,7 +90,7 @@ struct Lane {
     waiting: Option<(usize, usize)>,
 }
 
-/// Room for rows in halves.
+/// Space for rows in halves.
 struct Split {
     high: Buffer<u16>,
     low: Buffer<u16>,

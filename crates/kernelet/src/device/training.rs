@@ -88,7 +88,7 @@ struct Placed {
     values: Buffer<f64>,
     /// Each row with a 1 behind it where there is an offset.
     coordinates: Buffer<f64>,
-    pulls: Buffer<f64>,
+    slopes_by_values: Buffer<f64>,
     z: Buffer<f64>,
     z_squares: Buffer<f64>,
     inverse: Buffer<f64>,
@@ -105,7 +105,7 @@ fn n_parts(numbers: usize) -> usize {
 }
 
 impl CardRows {
-    /// Room for `n` rows, which [`CardRows::push`] fills.
+    /// Space for `n` rows, which [`CardRows::push`] fills.
     pub fn new(card: Arc<Card>, (n, dim): (usize, usize), outputs: usize, offset: bool, loss: CardLoss) -> Result<Self> {
         let systems = if loss == CardLoss::SquaredHinge { outputs } else { 1 };
         let (m_at_least, free) = (1, card.free_memory()?);
@@ -164,7 +164,7 @@ impl CardRows {
         let m = vectors.rows();
         if self.small.as_ref().is_none_or(|placed| placed.m != m) {
             self.small = None;
-            self.small = Some(self.room(m)?);
+            self.small = Some(self.space_for(m)?);
         }
         let (card, stream, n) = (&self.card, &self.stream, self.n);
         let Some(placed) = self.small.as_mut() else { return Err(too_large(n, 0)) };
@@ -192,7 +192,7 @@ impl CardRows {
         card.launch(stream, "coordinates", grid, 128, 0, &args)
     }
 
-    fn room(&self, m: usize) -> Result<Placed> {
+    fn space_for(&self, m: usize) -> Result<Placed> {
         let (card, stream, n, q, width) = (&self.card, &self.stream, self.n, self.outputs, m + self.offset);
         let systems = self.systems() * width * width;
         let sums = (self.systems() + 1) + 2 * width * q + systems + m * (self.dim + 1);
@@ -216,7 +216,7 @@ impl CardRows {
             gamma: 0.0,
             values: zeros(n * m)?,
             coordinates,
-            pulls: zeros(n * m)?,
+            slopes_by_values: zeros(n * m)?,
             z: zeros(m * self.dim)?,
             z_squares: zeros(m)?,
             inverse: zeros(m * m)?,
@@ -317,7 +317,7 @@ impl CardRows {
                 self.slopes.from(0),
                 placed.coefficients.from(0),
                 placed.values.from(0),
-                placed.pulls.from(0),
+                placed.slopes_by_values.from(0),
                 lists.0,
                 lists.1,
                 int(m),
@@ -325,7 +325,7 @@ impl CardRows {
                 Arg::Double(placed.gamma),
             ];
             card.launch(stream, "pulls", [n.div_ceil(SIDE), m.div_ceil(SIDE), 1], 128, 0, &args)?;
-            let (a, b) = ((placed.pulls.from(0), m, m, true), (self.x.from(0), self.dim + 1, self.dim + 1));
+            let (a, b) = ((placed.slopes_by_values.from(0), m, m, true), (self.x.from(0), self.dim + 1, self.dim + 1));
             product(a, b, (Arg::Place(0), 0), lists, 1, places[3], false)?;
         }
         if let Some(direction) = wanted.direction {

@@ -1,6 +1,6 @@
 //! The kernels of `cuda/` on the processor, slow and obvious: the same halves, the same tiles, the same order of products and sums.
 //!
-//! What a tensor core adds up within one instruction is exact here and rounded once; the card's exponential differs in its last bit.
+//! What a tensor core adds up within one instruction is exact here and cut off once, as the card does it; the card's exponential differs in its last bit.
 use super::{
     form::{GAUSSIAN, POLYNOMIAL},
     halves::{number, scale_of, split, split_row},
@@ -8,9 +8,11 @@ use super::{
 };
 use crate::linalg::Matrix;
 
-/// Sixteen products, added to a sum.
+/// Sixteen products, added to a sum that is cut off towards 0.
 fn multiply(sum: f32, a: &[f32], b: &[f32]) -> f32 {
-    (f64::from(sum) + a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>()) as f32
+    let exact = f64::from(sum) + a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let rounded = exact as f32;
+    if f64::from(rounded).abs() > exact.abs() { f32::from_bits(rounded.to_bits() - 1) } else { rounded }
 }
 
 /// Both halves of a row as numbers.
@@ -178,8 +180,8 @@ mod tests {
         let mut number = |i: usize, k: usize| match kind {
             "offset" => 1000.0 + draw.normal(),
             "scales" => draw.normal() * 10f64.powf((k % 5) as f64 - 2.0),
-            "outliers" => draw.normal() * if i % 7 == 0 { 50.0 } else { 1.0 },
-            _ => (draw.uniform() * 2.0 - 0.6).max(0.0).min(1.0),
+            "outliers" => draw.normal() * if i.is_multiple_of(7) { 50.0 } else { 1.0 },
+            _ => (draw.uniform() * 2.0 - 0.6).clamp(0.0, 1.0),
         };
         let rows = Matrix::from_fn(n, dim, |i, k| number(i, k) as f32);
         (rows, Matrix::from_fn(m, dim, |j, k| number(j + 1, k) as f32 as f64))
