@@ -18,15 +18,10 @@ class Lying(NamedTuple):
     stream: int
 
 
-def on_processor(device: Any) -> bool:
-    """Whether the parameter ``device`` of an estimator names the processor."""
-    return device is None or device == "cpu"
-
-
 def placed(estimator: Any, machine: _core.Machine) -> _core.Machine:
     """The machine of an estimator on its device; put there once."""
     device: Any = getattr(estimator, "device", None)
-    if on_processor(device):
+    if device is None or device == "cpu":
         return machine
     kept = estimator.__dict__.get("_placed")
     if kept is None or kept[0] is not machine or kept[1] != device:

@@ -34,6 +34,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("weston2004-outputs", include_str!("../experiments/weston2004-outputs.toml")),
     ("weston2004-section5", include_str!("../experiments/weston2004-section5.toml")),
     ("wu2006-figure1", include_str!("../experiments/wu2006-figure1.toml")),
+    ("wu2006-rvm", include_str!("../experiments/wu2006-rvm.toml")),
     ("wu2006-section4", include_str!("../experiments/wu2006-section4.toml")),
     ("wu2006-section6", include_str!("../experiments/wu2006-section6.toml")),
     ("wu2006-steps", include_str!("../experiments/wu2006-steps.toml")),

@@ -261,7 +261,7 @@ impl Description {
             return Err(format!("there is no line {line} for the printed seconds"));
         }
         for factor in &self.variance {
-            if let Some(method) = self.methods.iter().find(|method| self.varies(method) && !method.values.contains_key(factor)) {
+            if let Some(method) = self.methods.iter().find(|method| !method.values.contains_key(factor)) {
                 return Err(format!("the method {} has no {factor} for the analysis of variance", method.name));
             }
         }

@@ -188,11 +188,6 @@ impl Description {
         Beside { splits, own: set.own_splits, random: method.random, ..Beside::default() }
     }
 
-    /// True where a method is one of those whose errors are analysed; one without any of the factors is beside them.
-    pub(super) fn varies(&self, method: &Method) -> bool {
-        self.variance.iter().any(|factor| method.values.contains_key(factor))
-    }
-
     /// True where a quantity is measured.
     pub fn wants(&self, quantity: Quantity) -> bool {
         self.quantities().contains(&quantity)
@@ -294,8 +289,7 @@ fn variance(description: &Description, cells: &[Cell]) -> Result<Option<Variance
     }
     // Of one seed, so that all combinations have the same number of errors.
     let first = cells.first().map_or(0, |cell| cell.seed);
-    let varies = |cell: &&Cell| description.method(&cell.method).is_ok_and(|method| description.varies(method));
-    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.seed == first).filter(varies).collect();
+    let cells: Vec<&Cell> = cells.iter().filter(|cell| cell.seed == first).collect();
     let sets: Vec<String> = description.sets.iter().map(|set| set.name.clone()).collect();
     let codes = cells.iter().filter_map(|cell| sets.iter().position(|name| *name == cell.set)).collect();
     let mut factors = vec![Factor { name: "set".into(), levels: sets, codes }];

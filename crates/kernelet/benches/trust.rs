@@ -281,10 +281,11 @@ fn time_share(full: &Machine, cascade: &Cascade, rows: &Points) -> std::result::
         }
         Ok(least)
     };
-    pool.install(|| {
+    let share = pool.install(|| -> Result<f64> {
         let before = least(&|| whole.predict(rows).map(drop))?;
         Ok(least(&|| ready.predict(rows).map(drop))? / before)
-    })
+    })?;
+    Ok(share)
 }
 
 fn name((n_vectors, head): (usize, bool)) -> String {

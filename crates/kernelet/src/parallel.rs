@@ -90,7 +90,7 @@ mod serial {
 
 #[cfg(test)]
 mod tests {
-    use super::serial::{IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut};
+    use super::serial::{IntoParallelIterator, ParallelIterator, ParallelSlice, ParallelSliceMut, current_num_threads};
 
     #[test]
     fn loops_on_one_thread_take_the_same_chunks_as_those_on_many() {
@@ -108,8 +108,9 @@ mod tests {
             part.iter_mut().for_each(|value| *value += c as f64 + seen.len() as f64);
         });
         assert!((0..1003).all(|i| out[i] == values[i] + 2.0 * (i / 7) as f64 + 1.0));
-        let mapped: Vec<usize> = ParallelIterator::map_init(IntoParallelIterator::into_par_iter(0..5), || 10, |ten, i| *ten + i).collect();
-        assert_eq!(mapped, [10, 11, 12, 13, 14]);
+        let mapped: Vec<usize> =
+            ParallelIterator::map_init(IntoParallelIterator::into_par_iter(0..5).with_max_len(1), || 10, |ten, i| *ten + i).collect();
+        assert_eq!((mapped, current_num_threads()), (vec![10, 11, 12, 13, 14], 1));
         let exact: Vec<usize> = ParallelSlice::par_chunks_exact(&values[..], 500).map(<[f64]>::len).collect();
         assert_eq!((exact, ParallelSliceMut::par_chunks_exact_mut(&mut out[..], 500).len()), (vec![500, 500], 2));
         assert_eq!((ParallelSlice::par_iter(&values[..]).count(), ParallelSliceMut::par_iter_mut(&mut out[..]).count()), (1003, 1003));

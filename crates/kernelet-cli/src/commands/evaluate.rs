@@ -5,7 +5,7 @@ use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
     evaluate::{Confusion, Reconstruction, Scores, agreement, reconstruction, score},
-    machine::{Machine, Prediction, Predictor},
+    machine::{Machine, Predictor},
 };
 use serde::Serialize;
 

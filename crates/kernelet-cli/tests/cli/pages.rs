@@ -60,48 +60,66 @@ fn run(folder: &Folder, script: &str) -> String {
     text(&output.stdout)
 }
 
-/// Runs a page in a folder that may hold what earlier pages left; returns how many blocks ran, none without bash. Blocks
-/// that a page shares with one before it (`done`) are not run again.
-fn run_page(folder: &Folder, page: &str, done: &mut HashSet<String>) -> Option<usize> {
-    if !there_is("bash") {
-        println!("bash is not installed: the examples of docs/{page} are not run");
-        return None;
+/// Runs pages in one folder, one after another.
+struct Reader {
+    folder: Folder,
+    /// Blocks of earlier pages, which are not run again.
+    done: HashSet<String>,
+    left_out: Vec<String>,
+}
+
+impl Reader {
+    fn new() -> Self {
+        Reader { folder: Folder::new(), done: HashSet::new(), left_out: vec![] }
     }
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page)).unwrap();
-    let (mut printed, mut ran) = (None, 0);
-    for block in blocks(&text) {
-        let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
-        match words[..] {
-            ["sh", ref tools @ ..] => {
-                let missing: Vec<&str> = tools.iter().copied().filter(|tool| !there_is(tool)).collect();
-                printed = (missing.is_empty() && !done.contains(&block.content)).then(|| run(folder, &block.content));
-                ran += usize::from(missing.is_empty());
-                missing.iter().for_each(|tool| println!("{tool} is not installed: an example of docs/{page} is left out"));
-            }
-            ["text"] => {
-                if let Some(printed) = printed.take() {
-                    assert_eq!(printed, block.content, "{page}");
-                }
-            }
-            [_, name] => drop(folder.file(name, &block.content)),
-            _ => {}
+
+    /// How many blocks of a page ran.
+    fn run(&mut self, page: &str) -> usize {
+        if !there_is("bash") {
+            self.left_out.push(format!("bash is not installed: the examples of docs/{page} are not run"));
+            return 0;
         }
+        let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page)).unwrap();
+        let (mut printed, mut ran) = (None, 0);
+        for block in blocks(&text) {
+            let words: Vec<&str> = block.words.iter().map(String::as_str).collect();
+            match words[..] {
+                ["sh", ref tools @ ..] => {
+                    let missing: Vec<&str> = tools.iter().copied().filter(|tool| !there_is(tool)).collect();
+                    let runs = missing.is_empty() && !self.done.contains(&block.content);
+                    printed = runs.then(|| run(&self.folder, &block.content));
+                    ran += usize::from(runs);
+                    self.left_out
+                        .extend(missing.iter().map(|tool| format!("{tool} is not installed: an example of docs/{page} is left out")));
+                }
+                ["text"] => {
+                    if let Some(printed) = printed.take() {
+                        assert_eq!(printed, block.content, "{page}");
+                    }
+                }
+                [_, name] => drop(self.folder.file(name, &block.content)),
+                _ => {}
+            }
+        }
+        self.done.extend(blocks(&text).into_iter().map(|block| block.content));
+        ran
     }
-    done.extend(blocks(&text).into_iter().map(|block| block.content));
-    Some(ran)
 }
 
 #[test]
 fn the_examples_of_deploy_run_and_print_what_stands_there() {
-    let ran = run_page(&Folder::new(), "deploy.md", &mut HashSet::new());
-    assert!(ran.is_none_or(|ran| ran >= 4), "{ran:?}");
+    let mut reader = Reader::new();
+    let ran = reader.run("deploy.md");
+    reader.left_out.iter().for_each(|note| println!("{note}"));
+    assert!(ran >= 4 || !there_is("bash"), "{ran}");
 }
 
 #[test]
 fn the_tutorials_run_and_print_what_stands_there() {
-    let (folder, mut done) = (Folder::new(), HashSet::new());
+    let mut reader = Reader::new();
     for page in ["first-model", "shrink-an-svm", "device", "table"] {
-        let ran = run_page(&folder, &format!("tutorials/{page}.md"), &mut done);
-        assert!(ran.is_none_or(|ran| ran >= 4), "{page}: {ran:?}");
+        let ran = reader.run(&format!("tutorials/{page}.md"));
+        assert!(ran >= 3 || !there_is("bash"), "{page}: {ran}");
     }
+    reader.left_out.iter().for_each(|note| println!("{note}"));
 }

@@ -180,8 +180,8 @@ mod tests {
         let mut number = |i: usize, k: usize| match kind {
             "offset" => 1000.0 + draw.normal(),
             "scales" => draw.normal() * 10f64.powf((k % 5) as f64 - 2.0),
-            "outliers" => draw.normal() * if i % 7 == 0 { 50.0 } else { 1.0 },
-            _ => (draw.uniform() * 2.0 - 0.6).max(0.0).min(1.0),
+            "outliers" => draw.normal() * if i.is_multiple_of(7) { 50.0 } else { 1.0 },
+            _ => (draw.uniform() * 2.0 - 0.6).clamp(0.0, 1.0),
         };
         let rows = Matrix::from_fn(n, dim, |i, k| number(i, k) as f32);
         (rows, Matrix::from_fn(m, dim, |j, k| number(j + 1, k) as f32 as f64))

@@ -1,7 +1,7 @@
 //! Prediction on a card: rows are scaled, shifted and rounded to single precision on all threads of the pool while the card computes.
 use std::ops::Range;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     Machine,

@@ -135,7 +135,7 @@ impl Compression<'_> {
         let verdict = certificate.as_ref().map(|certificate| certificate.verdict(self.goals, &found.metrics));
         let missing = self.missing(&run, &found, certificate.as_ref());
         // What is trained on other rows depends on these in no way; what is constructed does by the vectors of a machine that was trained on them.
-        let unseen = certify.is_some() || self.strategies[found.strategy].is_trained();
+        let unseen = certify.is_some() || found.strategy.is_some_and(|strategy| self.strategies[strategy].is_trained());
         let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows, unseen))?;
         // What is certified is this machine, and no other.
         let all = Task { data: all.as_ref().or(self.task.data), ..self.task };

@@ -2,7 +2,7 @@
 //! sizes alone.
 use std::sync::Arc;
 
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     ask::{Ask, FitAsk, Problem},

@@ -3,7 +3,7 @@
 //! The first pass gives losses, gradient and systems at the weights of the vectors before; every later one also the sums for the gradient by the vectors, so
 //! that an evaluation takes two passes in most cases. Rounds end when the next promises less than a given fraction of the value; the
 //! value is then estimated by subtracting what is promised.
-use rayon::prelude::*;
+use crate::parallel::*;
 
 use super::{
     ask::{Ask, FitAsk, Problem},
