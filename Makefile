@@ -89,19 +89,19 @@ mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit 
 
 # One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
 SECONDS ?= 60
-FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem
+FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
 	for name in $(FUZZ); do \
 		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run "$$name" target/fuzz-corpus/"$$name" -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
 	done
 
-test-hard: ## the long runs of the tests of faults and limits: hundreds of killed, interrupted and starved processes
-	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet-cli --test faults -- --nocapture
-	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test -p kernelet --test metamorphic
+test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
+	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test --workspace --test faults --test hostile --test metamorphic -- --nocapture
 
 deny: ## licences, advisories and sources of all dependencies; needs cargo install cargo-deny
 	cargo deny check
+
 library: ## libkernelet.so, libkernelet.a and kernelet.h in target/library, for programs that call C
 	cargo build --release -p kernelet-c
 	mkdir -p target/library

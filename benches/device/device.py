@@ -138,7 +138,7 @@ def peers(folder, X, y, rows):
 
         text = micromlgen.port(full)
         body = re.sub(r"^#pragma once\s*(#include.*\s*)*", "", text)
-        (folder / "micromlgen.cpp").write_text(f"#include <math.h>\n#include <stdarg.h>\n{body}\nstatic Eloquent::ML::Port::SVM machine;\nextern \"C\" int micromlgen_label(const float *x) {{ return machine.predict((float *)x); }}\n")
+        (folder / "micromlgen.cpp").write_text(f"#include <math.h>\n#include <stdarg.h>\n#include <stdint.h>\n{body}\nstatic Eloquent::ML::Port::SVM machine;\nextern \"C\" int micromlgen_label(const float *x) {{ return machine.predict((float *)x); }}\n")
         head = "int micromlgen_label(const float *x);\nstatic int label_of(const float *row) { return micromlgen_label(row); }\n"
         yield f"micromlgen, SVC of {len(full.support_)} vectors", full, [folder / "micromlgen.cpp"], head, "float", scaled
     except Exception as error:

@@ -171,8 +171,7 @@ impl Studio {
         let prediction = predictor.predict(&points)?;
         let probabilities =
             if machine.check_probabilities().is_ok() { Some(machine.probabilities(&outputs)?.row(0).to_vec()) } else { None };
-        let numbers: Vec<f64> =
-            if task(machine) == "classes" { vec![] } else { machine.decision.numbers(outputs.row(0)).into_iter().collect() };
+        let numbers: Vec<f64> = if task(machine) == "classes" { vec![] } else { machine.decision.numbers(outputs.row(0)) };
         Ok(json!({
             "label": prediction.label(0).map(ToString::to_string), "values": numbers, "outputs": outputs.row(0), "probabilities": probabilities,
             "labels": machine.decision.labels().iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -1,6 +1,9 @@
 //! Damaged and hostile files of every kind: whatever the bytes are, a reader returns or refuses, and what it returns can be used. Some hundred with all
-//! tests; 24,000 with `KERNELET_HARD=1`. `fuzz/` does the same with coverage.
-#![allow(clippy::unwrap_used)]
+//! tests; 24,000 with `KERNELET_HARD=1`. `fuzz/` does the same with coverage; the files in `hostile/`, a folder for each of its targets, are its seeds and
+//! what it found.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
+use std::{fs, path::Path};
+
 use kernelet::{
     data::read::{Format, Reading, Wanted, read_bytes},
     data::{banana, waveform3},
@@ -116,6 +119,8 @@ fn hostile_files_are_read_or_refused() {
         (array.clone(), Some(Format::Npy)),
         (array, Some(Format::Npz)),
     ];
+    let kept = kept_files();
+    seeds.extend(kept.iter().filter(|(target, _)| is_data(target)).map(|(target, bytes)| (bytes.clone(), format_of(target))));
     for machine in &machines {
         seeds.push((model::native::to_bytes(machine).unwrap(), None));
         seeds.extend(model::libsvm::to_text(machine).ok().map(|text| (text.into_bytes(), None)));
@@ -133,6 +138,53 @@ fn hostile_files_are_read_or_refused() {
         }
         if let Ok(range) = Range::from_bytes(&damaged(range, &mut random), "hostile") {
             let _ = range.to_scale(range.dim());
+        }
+    }
+    println!("{} hostile files", 2 * many);
+}
+
+fn is_data(target: &str) -> bool {
+    format_of(target).is_some()
+}
+
+/// The format of the data that a fuzz target reads; None for models and range files.
+fn format_of(target: &str) -> Option<Format> {
+    Some(match target {
+        "libsvm_data" => Format::Libsvm,
+        "csv" => Format::Csv,
+        "npy" => Format::Npy,
+        "npz" => Format::Npz,
+        "parquet" => Format::Parquet,
+        _ => return None,
+    })
+}
+
+/// The files in `hostile/` with the target each is for.
+fn kept_files() -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
+    let entries = |path: &Path| {
+        let mut paths: Vec<_> = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        paths
+    };
+    let mut files = vec![];
+    for target in entries(&folder) {
+        let name = target.file_name().unwrap().to_str().unwrap();
+        files.extend(entries(&target).iter().map(|path| (name.to_string(), fs::read(path).unwrap())));
+    }
+    files
+}
+
+#[test]
+fn files_that_once_broke_a_reader_are_read_or_refused() {
+    let files = kept_files();
+    assert!(files.len() > 5);
+    for (target, bytes) in &files {
+        match (format_of(target), target.as_str()) {
+            (Some(format), _) => data(bytes, format),
+            (None, "range") => drop(Range::from_bytes(bytes, "hostile").map(|range| range.to_scale(range.dim()))),
+            (None, "native_model" | "libsvm_model" | "json_model") => machine(bytes),
+            (None, other) => panic!("tests/hostile/{other} is no target that reads files"),
         }
     }
 }

@@ -2,24 +2,26 @@
 //! sizes at the edge: a thousand classes, one row against very many, ten thousand features.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 use kernelet::{
-    data::{Classes, Dataset, Target, banana, sinc},
+    data::{Classes, Dataset, Target, banana, sinc, waveform3},
     linalg::Matrix,
     prelude::*,
 };
 
-const CLASSIFIERS: [&str; 6] = [
+const CLASSIFIERS: [&str; 7] = [
     r#"{"learner": "svc", "gamma": 0.5, "c": 3, "tolerance": 1e-7}"#,
     r#"{"learner": "nu-svc", "gamma": 0.5, "nu": 0.4, "tolerance": 1e-7}"#,
     r#"{"learner": "fisher", "gamma": 0.5, "lambda": 0.01}"#,
     r#"{"learner": "logistic", "gamma": 0.5, "c": 3}"#,
     r#"{"learner": "one-class", "gamma": 0.5, "nu": 0.2, "tolerance": 1e-7}"#,
     r#"{"learner": "svc", "gamma": 0.5, "c": 3, "kernel": "matern52", "tolerance": 1e-7}"#,
+    r#"{"learner": "rvm", "gamma": 0.5}"#,
 ];
 
-const REGRESSORS: [&str; 3] = [
+const REGRESSORS: [&str; 4] = [
     r#"{"learner": "svr", "gamma": 0.3, "c": 3, "epsilon": 0.1, "tolerance": 1e-7}"#,
     r#"{"learner": "nu-svr", "gamma": 0.3, "c": 3, "nu": 0.5, "tolerance": 1e-7}"#,
     r#"{"learner": "ridge", "gamma": 0.3, "lambda": 0.01}"#,
+    r#"{"learner": "rvm", "gamma": 0.3, "task": "regression"}"#,
 ];
 
 fn outputs(request: &str, data: &Dataset, at: &Points) -> Matrix {
@@ -75,6 +77,22 @@ fn rows_written_twice_with_half_the_weight_are_the_same_rows() {
     }
 }
 
+/// Also the evidence, which would tell a better machine of the same outputs.
+#[test]
+fn relevance_vectors_of_doubled_rows_have_the_same_evidence_and_number() {
+    for data in [banana(60, 1), sinc(60, 0.1, 1).unwrap(), waveform3(60, 1)] {
+        let task = if data.values().is_ok() { r#", "task": "regression""# } else { "" };
+        let rvm = Train::from_json(&format!(r#"{{"learner": "rvm", "gamma": 0.5{task}}}"#)).unwrap();
+        let learn = |data: &Dataset| rvm.run(data, &Given::default(), &Watch::none()).unwrap().fit;
+        let twice: Vec<usize> = (0..data.len()).chain(0..data.len()).collect();
+        let doubled = Dataset { weights: Some(vec![0.5; 2 * data.len()]), ..data.select(&twice) };
+        let (one, two) = (learn(&data), learn(&doubled));
+        let (a, b) = (one.report.objective, two.report.objective);
+        assert!((a - b).abs() <= 1e-6 * a.abs(), "{a} {b}");
+        assert_eq!(one.machine.n_vectors(), two.machine.n_vectors());
+    }
+}
+
 #[test]
 fn names_of_classes_only_turn_the_sign_and_units_of_targets_only_scale() {
     let data = banana(90, 1);
@@ -96,6 +114,7 @@ fn names_of_classes_only_turn_the_sign_and_units_of_targets_only_scale() {
         (REGRESSORS[0], r#"{"learner": "svr", "gamma": 0.3, "c": 3000, "epsilon": 100, "tolerance": 1e-4}"#),
         (REGRESSORS[1], r#"{"learner": "nu-svr", "gamma": 0.3, "c": 3000, "nu": 0.5, "tolerance": 1e-4}"#),
         (REGRESSORS[2], REGRESSORS[2]),
+        (REGRESSORS[3], REGRESSORS[3]),
     ] {
         let (a, b) = (outputs(request, &numbers, &numbers.points), outputs(other, &scaled, &numbers.points));
         assert_same(&a, &b, 1000.0, request);

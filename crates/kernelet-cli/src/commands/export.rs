@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use kernelet::{
     machine::{Machine, cascade::Cascade},
-    model::{self, Precision, c, centre_scale, javascript, json, libsvm, onnx, range::Range, write_atomically},
+    model::{self, Precision, c, centre_scale, javascript, json, libsvm, onnx, range::Range, write_atomically, write_together},
 };
 use serde::Serialize;
 
@@ -112,9 +112,9 @@ impl Export {
     /// Reads the model, says what will be lost, and writes it in the other format.
     pub fn run(self, session: &Session) -> Result<()> {
         self.check_flags()?;
-        files::check_output(&self.output, &[&self.model])?;
+        files::check_output(&self.output, &self.inputs())?;
         if self.to == To::C {
-            Beside::Header.check(&c::header_path(&self.output)?, &[&self.model], self.force)?;
+            Beside::Header.check(&c::header_path(&self.output)?, &self.inputs(), self.force)?;
         }
         let mut machine = match input::loaded(&self.model)?.0 {
             Loaded::Machine(machine) => *machine,
@@ -212,6 +212,12 @@ impl Export {
     }
 
     /// The native file, with the scalings of other files folded in.
+    /// All files that are read.
+    fn inputs(&self) -> Vec<&str> {
+        let read = [Some(&self.model), self.data.as_ref(), self.scale_file.as_ref(), self.target_scale_file.as_ref()];
+        read.into_iter().flatten().map(String::as_str).collect()
+    }
+
     fn write_native(&self, mut machine: Machine) -> Result<Exported> {
         if let Some(path) = &self.scale_file {
             let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
@@ -279,19 +285,21 @@ impl Export {
     fn write_libsvm(&self, mut machine: Machine, report_losses: impl Fn()) -> Result<Exported> {
         let mut exported = Exported::new(To::Libsvm, &self.output);
         let scaling = machine.scale.take().map(|scale| Range::of(&scale)).transpose()?;
-        libsvm::to_text(&machine)?;
+        let text = libsvm::to_text(&machine)?;
         let mut range = self.output.clone().into_os_string();
         range.push(".range");
         let range = Path::new(&range);
         if scaling.is_some() {
-            Beside::Range.check(range, &[&self.model], self.force)?;
+            Beside::Range.check(range, &self.inputs(), self.force)?;
         }
         report_losses();
-        if let Some(scaling) = scaling {
-            scaling.save(range)?;
+        let scaling = scaling.map(|scaling| scaling.to_text());
+        let mut files: Vec<(&Path, &[u8])> = vec![(&self.output, text.as_bytes())];
+        if let Some(scaling) = &scaling {
+            files.insert(0, (range, scaling.as_bytes()));
             exported.files.push(range.display().to_string());
         }
-        libsvm::save(&machine, &self.output)?;
+        write_together(&files)?;
         (exported.evaluations_per_row, exported.shared_vectors) = (Some(libsvm::evaluations(&machine)?), Some(machine.n_vectors()));
         Ok(exported)
     }

@@ -128,7 +128,7 @@ fn answered(request: &[u8], page: &[u8]) -> Vec<u8> {
          Referrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
         body.len()
     );
-    let body = if method == b"HEAD" { &[] } else { body };
+    let body: &[u8] = if method == b"HEAD" { &[] } else { body };
     [head.as_bytes(), body].concat()
 }
 

@@ -16,6 +16,32 @@ fn libsvm_text_predicts_the_same() {
     }
 }
 
+/// Rows so close that all kernel values are nearly 1: what is left of the outputs, when all terms have cancelled, depends on the order of the sum. The
+/// numbers in the file are the same to the last bit.
+#[test]
+fn libsvm_text_has_the_same_numbers_where_all_terms_cancel() {
+    let folder = Folder::new();
+    let rows: String = (0..40).map(|i| format!("{} 1:{}e-10 2:{}e-10\n", ["-1", "+1"][i % 2], i * 37 % 101, i * 53 % 97)).collect();
+    let (data, [model, text]) = (folder.file("tiny.svm", rows), ["m", "m.libsvm"].map(|name| folder.path(name)));
+    run(&["train", &data, "-o", &model, "--learner", "logistic", "--gamma", "1"]).succeeded();
+    run(&["export", &model, "-o", &text, "--to", "libsvm"]).succeeded();
+    let coefficients = |model: &str| {
+        run(&["export", model, "-o", &folder.path("m.json"), "--to", "json"]).succeeded();
+        let json: serde_json::Value = serde_json::from_slice(&fs::read(folder.path("m.json")).unwrap()).unwrap();
+        let rows = json["coefficients"].as_array().unwrap().iter();
+        let mut numbers: Vec<f64> = rows.map(|row| row[0].as_f64().unwrap()).collect();
+        numbers.sort_by(f64::total_cmp);
+        (numbers, json["offsets"].clone())
+    };
+    let (ours, theirs) = (coefficients(&model), coefficients(&text));
+    assert_eq!(ours, theirs);
+    let decisions = |model: &str| run(&["predict", model, &data, "--values", "decision"]).succeeded().out;
+    let terms: f64 = ours.0.iter().map(|number| number.abs()).sum();
+    for (a, b) in decisions(&model).lines().zip(decisions(&text).lines()).skip(1) {
+        assert!((a.parse::<f64>().unwrap() - b.parse::<f64>().unwrap()).abs() <= 1e-15 * terms, "{a} {b} {terms}");
+    }
+}
+
 #[test]
 fn a_scaling_goes_to_a_range_file() {
     let folder = Folder::new();

@@ -78,6 +78,40 @@ fn a_header_takes_neither_the_place_of_the_model_nor_of_another_header() {
 }
 
 #[test]
+fn an_export_keeps_the_rows_and_scalings_that_it_reads() {
+    let folder = Folder::new();
+    let (model, rows) = (folder.model(), two_classes(60));
+    let c = |data: &str, output: &str| {
+        run(&[
+            "export",
+            &model,
+            "-o",
+            &folder.path(output),
+            "--to",
+            "c",
+            "--precision",
+            "i16",
+            "--data",
+            data,
+            "--format",
+            "libsvm",
+            "--force",
+        ])
+    };
+    for name in ["rows.c", "rows.h"] {
+        let data = folder.file(name, &rows);
+        c(&data, "rows.c").failed(2, READ);
+        assert_eq!(fs::read_to_string(&data).unwrap(), rows);
+    }
+    let text = "x\n-1 1\n1 0.0 2.0\n2 0.0 2.0\n";
+    for flag in ["--scale-file", "--target-scale-file"] {
+        let scale = folder.file("scale", text);
+        run(&["export", &model, "-o", &scale, "--to", "native", flag, &scale]).failed(2, READ);
+        assert_eq!(fs::read_to_string(&scale).unwrap(), text);
+    }
+}
+
+#[test]
 fn the_demo_keeps_files_of_others() {
     let folder = Folder::new();
     for name in ["digits.model", "small.model", "train.svm", "test.svm", "report.html"] {

@@ -30,6 +30,7 @@ fn writers(folder: &Folder) -> Vec<String> {
         format!("export {model} -o FILE --to libsvm"),
         format!("export {model} -o FILE --to onnx"),
         format!("export {model} -o FILE --to json"),
+        format!("export {model} -o FILE.c --to c --force"),
         format!("report {model} --data {data} -o FILE"),
     ]
     .map(|line| format!("\"$0\" {line}"))
@@ -41,13 +42,17 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
     let folder = Folder::new();
     let (lines, mut moments) = (writers(&folder), Moments(5));
     let file = folder.file("kept", "old");
+    // The header belongs to the source: both are written or none.
+    let source = ["kept.c", "kept.h"].map(|name| folder.file(name, "old"));
     let before = folder.names();
-    for turn in 0..times(8, 180) {
+    for turn in 0..times(9, 180) {
         let line = lines[turn % lines.len()].replace("FILE", &file);
         // So many blocks of 512 bytes may be written; of that the signal is ignored, and writing fails as on a full disk.
         let blocks = (moments.next() * 1.9) as usize;
         let ran = shell(&format!("ulimit -f {blocks}; trap '' XFSZ; {line}"));
-        let untouched = fs::read_to_string(&file).is_ok_and(|text| text == "old");
+        let is_old = |file: &String| fs::read_to_string(file).is_ok_and(|text| text == "old");
+        let untouched = if line.contains("--to c") { is_old(&source[0]) } else { is_old(&file) };
+        assert_eq!(is_old(&source[0]), is_old(&source[1]), "{line}");
         // A checkpoint that cannot be written does not end the run; it is noted. Small files fit.
         match ran.code {
             Some(0) if line.contains("--checkpoint") => assert!(!untouched || ran.err.contains("no checkpoint"), "{line} {ran:?}"),
@@ -55,10 +60,11 @@ fn a_full_disk_leaves_the_old_file_and_nothing_else() {
             code => assert!(code == Some(1) && untouched && ran.err.contains("error: "), "{line} {ran:?}"),
         }
         assert!(!ran.err.contains("panicked"), "{ran:?}");
-        fs::write(&file, "old").unwrap();
+        source.iter().chain([&file]).for_each(|file| fs::write(file, "old").unwrap());
         let _ = fs::remove_file(folder.path("m2"));
         assert_eq!(folder.names(), before, "{line}");
     }
+    println!("{} full disks", times(9, 180));
 }
 
 #[test]
@@ -113,6 +119,7 @@ fn input_that_ends_anywhere_is_a_sentence_or_shorter_data() {
         let ran = run(&["predict", &folder.file("damaged", &damaged), &folder.file("d.svm", &text)]);
         assert!(matches!(ran.code, Some(0 | 1)) && !ran.err.contains("panicked"), "{place} {ran:?}");
     }
+    println!("{} inputs that ended early or were damaged", 3 * times(15, 300));
 }
 
 #[test]

@@ -66,4 +66,5 @@ fn every_long_command_ends_on_a_signal_and_leaves_whole_files() {
         fs::remove_file(&output).unwrap();
         assert_eq!(folder.names(), before, "files are left by {:?}", commands[which]);
     }
+    println!("{} signals", times(7, 300));
 }

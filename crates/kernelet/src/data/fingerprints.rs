@@ -6,7 +6,7 @@
 //! a probability of (rows) / 2^32.
 //!
 //! Two sets of rows at hand are compared by 64 bits of the same hash, together with the targets ([`Overlap`]).
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
@@ -82,6 +82,12 @@ impl Overlap {
         let p = ((repeated + 2.33 * repeated.sqrt() + 4.6) / self.n_others.max(1) as f64).min(1.0);
         self.shared.len() as f64 > n * p + 3.0 * (n * p * (1.0 - p)).sqrt()
     }
+}
+
+/// For each row whether an earlier one has the same numbers, in single precision. Cost: all numbers.
+pub(crate) fn repeated(points: &Points) -> Vec<bool> {
+    let mut known = HashSet::new();
+    hashes(points).into_iter().map(|hash| !known.insert(hash)).collect()
 }
 
 /// The hash of each row with its target.

@@ -23,6 +23,7 @@ pub use csr::{Csr, SparseRow};
 pub use dataset::Dataset;
 pub(crate) use dataset::check_classes;
 pub use digits::{digits, digits_split};
+pub(crate) use fingerprints::repeated;
 pub use fingerprints::{Fingerprints, Overlap};
 pub use generate::{Generator, banana, clouds, gaussian, noisy, ringnorm, ripley, sinc, twonorm, waveform, waveform3};
 pub use image::smooth;

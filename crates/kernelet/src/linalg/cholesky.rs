@@ -1,4 +1,5 @@
 //! The Cholesky factor of a symmetric positive definite matrix.
+#[cfg(feature = "parallel")]
 use crate::parallel::*;
 use faer::{
     Mat, MatMut, Par, Spec,
@@ -89,7 +90,14 @@ fn column_blocks(right: MatMut<f64>) -> impl ParallelIterator<Item = MatMut<f64>
 
 #[cfg(not(feature = "parallel"))]
 fn column_blocks(right: MatMut<f64>) -> impl Iterator<Item = MatMut<f64>> {
-    right.col_chunks_mut(COLUMNS)
+    let mut rest = Some(right);
+    std::iter::from_fn(move || {
+        let right = rest.take().filter(|right| right.ncols() > 0)?;
+        let columns = right.ncols().min(COLUMNS);
+        let (block, after) = right.split_at_col_mut(columns);
+        rest = Some(after);
+        Some(block)
+    })
 }
 
 #[cfg(test)]

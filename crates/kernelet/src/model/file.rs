@@ -14,19 +14,42 @@ use crate::{Error, Result};
 /// A link is followed, an existing file keeps its permissions, and a device or pipe (`/dev/stdout`) is written to directly.
 pub fn write_atomically(path: impl AsRef<Path>, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
     let path = path.as_ref();
-    let failed = |source| Error::io(path, source);
-    let Some(Place { target, permissions, mut temporary, file }) = Place::prepare(path).map_err(failed)? else {
-        return write_directly(path, write).map_err(failed);
-    };
-    // Open, and so locked, until it has its name: before that it could be taken for a leftover.
-    let file = fill(file, write).map_err(failed)?;
-    if let Some(permissions) = permissions {
-        fs::set_permissions(&temporary.path, permissions).map_err(failed)?;
+    Filled::new(path, write).and_then(Filled::put_in_place).map_err(|source| Error::io(path, source))
+}
+
+/// Writes files that belong together, each like [`write_atomically`]: none takes its place before all are written.
+pub fn write_together(files: &[(&Path, &[u8])]) -> Result<()> {
+    let fill =
+        |&(path, bytes): &(&Path, &[u8])| Filled::new(path, |writer| writer.write_all(bytes)).map_err(|source| Error::io(path, source));
+    let filled = files.iter().map(fill).collect::<Result<Vec<_>>>()?;
+    let put = |(filled, (path, _)): (Filled, &(&Path, &[u8]))| filled.put_in_place().map_err(|source| Error::io(path, source));
+    filled.into_iter().zip(files).try_for_each(put)
+}
+
+/// A temporary file with its whole content, which can take the place of its target; none for a device or pipe, which has it already.
+struct Filled(Option<Place>);
+
+impl Filled {
+    fn new(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
+        let Some(place) = Place::prepare(path)? else {
+            return write_directly(path, write).map(|()| Filled(None));
+        };
+        // Open, and so locked, until it has its name: before that it could be taken for a leftover.
+        let Place { target, permissions, temporary, file } = place;
+        let file = fill(file, write)?;
+        if let Some(permissions) = &permissions {
+            fs::set_permissions(&temporary.path, permissions.clone())?;
+        }
+        Ok(Filled(Some(Place { target, permissions, temporary, file })))
     }
-    fs::rename(&temporary.path, &target).map_err(failed)?;
-    temporary.renamed = true;
-    drop(file);
-    Ok(())
+
+    fn put_in_place(self) -> io::Result<()> {
+        let Some(Place { target, mut temporary, file, .. }) = self.0 else { return Ok(()) };
+        fs::rename(&temporary.path, &target)?;
+        temporary.renamed = true;
+        drop(file);
+        Ok(())
+    }
 }
 
 /// Checks that [`write_atomically`] can write to `path`, before long work begins whose result would have no place.
@@ -223,6 +246,20 @@ mod tests {
         assert_eq!(error.to_string(), format!("{}: there is no space left on the disk", path.display()));
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), entries(&directory)), ("old", 1));
         fs::remove_dir_all(directory).unwrap();
+    }
+
+    #[test]
+    fn of_files_that_belong_together_none_is_replaced_where_one_cannot_be_written() {
+        let directory = directory("together");
+        let [first, second] = ["first", "second"].map(|name| directory.join(name));
+        fs::write(&first, "old").unwrap();
+        fs::create_dir(&second).unwrap();
+        assert!(write_together(&[(&first, b"new"), (&second, b"new")]).is_err());
+        assert_eq!((fs::read_to_string(&first).unwrap().as_str(), entries(&directory)), ("old", 2));
+        fs::remove_dir(&second).unwrap();
+        write_together(&[(&first, b"new"), (&second, b"newer")]).unwrap();
+        assert_eq!((fs::read(&first).unwrap(), fs::read(&second).unwrap()), (b"new".to_vec(), b"newer".to_vec()));
+        fs::remove_dir_all(&directory).unwrap();
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub mod onnx;
 pub mod range;
 mod target;
 
-pub use file::{check_writable, write_atomically};
+pub use file::{check_writable, write_atomically, write_together};
 pub use target::Precision;
 
 use std::{fs::File, io::Read, path::Path};

@@ -50,7 +50,7 @@ pub(super) fn solve(design: &Design, sides: &Sides, settings: &Settings, watch: 
 
 /// Rounds of actions until none helps.
 fn climb(here: &mut Place, design: &Design, sides: &Sides, settings: &Settings, actions: &mut u64, watch: &Watch) -> Status {
-    let (mut limit, mut failures, mut barred) = (8, 0, vec![false; design.rows()]);
+    let (mut limit, mut failures, mut barred) = (8, 0, design.repeated().to_vec());
     loop {
         if watch.cancelled() {
             return Status::Cancelled;
@@ -67,7 +67,7 @@ fn climb(here: &mut Place, design: &Design, sides: &Sides, settings: &Settings, 
             Some(next) => {
                 *here = next;
                 (limit, failures) = ((2 * limit).min(MOST_ACTIONS), 0);
-                barred.fill(false);
+                barred.copy_from_slice(design.repeated());
                 watch.report("relevance vectors", *actions, None, Some(-here.peak.evidence));
             }
             None if done.len() > 1 && !exchanged => limit = (done.len() / 4).max(1),

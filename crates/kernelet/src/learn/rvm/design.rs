@@ -1,11 +1,13 @@
 //! The columns that a relevance vector machine chooses from: one kernel function for each training row, and the constant 1.
 //!
-//! Column c < n holds k(x_i, x_c) for all rows i; column n is the constant. The kernel matrix is kept where it fits the given memory,
+//! Column c < n holds k(x_i, x_c) for all rows i; column n is the constant. Equal rows have the same column, and only that of the first is a candidate:
+//! k times the same column would share its coefficient between them and pay for it by k priors, so that a row written k times with 1 / k of its weight
+//! would not be the same row. The kernel matrix is kept where it fits the given memory,
 //! else its rows are computed again, 256 at a time, whenever all of them are needed. Memory: n^2 or 256 n numbers.
 use crate::parallel::*;
 
 use crate::{
-    data::Points,
+    data::{Points, repeated},
     kernel::{
         Kernel,
         block::{self, CHUNK, Columns, Scratch},
@@ -75,6 +77,7 @@ pub(super) struct Design<'a> {
     points: &'a Points,
     columns: Columns,
     kept: Option<Matrix>,
+    repeated: Vec<bool>,
 }
 
 /// What one pass over all columns gives.
@@ -92,7 +95,13 @@ impl<'a> Design<'a> {
         if fits {
             watch.evaluated((n * (n + 1) / 2) as u64);
         }
-        Design { points, columns: Columns::new(kernel, points), kept: fits.then(|| block::symmetric(kernel, points)) }
+        let kept = fits.then(|| block::symmetric(kernel, points));
+        Design { points, columns: Columns::new(kernel, points), kept, repeated: repeated(points) }
+    }
+
+    /// For each column of a row whether it is that of an earlier row, and so no candidate.
+    pub fn repeated(&self) -> &[bool] {
+        &self.repeated
     }
 
     /// Number of rows of the data.

@@ -1,8 +1,9 @@
 //! One target: rounds of actions for a fixed noise, then a new estimate of the noise.
 //!
 //! Targets are brought to mean 0 and variance 1 first, and the evidence is reported for the original targets. All rows share the
-//! precision beta of the noise (times their weight). The noise variance that makes the evidence stationary is
-//! `|t - Phi mean|^2 / (n - sum_m (1 - alpha_m Sigma_mm))`; where that step would lower the evidence, the shorter step of expectation
+//! precision beta of the noise. A weight says how often a row counts: it multiplies the logarithm of the row's density, so that with W
+//! the sum of the weights the noise variance that makes the evidence stationary is
+//! `sum_i weight_i (t_i - f_i)^2 / (W - sum_m (1 - alpha_m Sigma_mm))`; where that step would lower the evidence, the shorter step of expectation
 //! maximisation is done, which cannot. No less than 1e-8 of the target's variance is taken for noise.
 use super::{
     Settings, Solved,
@@ -67,13 +68,8 @@ pub(super) fn solve(design: &Design, targets: &[f64], weights: &[f64], settings:
             break Status::Converged;
         }
     };
-    let evidence = model.evidence - scaled_by(spread, weights.len());
+    let evidence = model.evidence - total * spread.ln();
     Ok(Solved::new(model, evidence, actions, status).rescaled(mean, spread, 1.0 / beta))
-}
-
-/// What the logarithm of a density of n numbers loses when the numbers are multiplied.
-fn scaled_by(factor: f64, n: usize) -> f64 {
-    n as f64 * factor.ln()
 }
 
 fn broken() -> Error {
@@ -104,9 +100,9 @@ impl<'a> Rows<'a> {
         let times = |values: &[f64]| values.iter().map(|v| beta * v).collect::<Vec<_>>();
         let (weights, targets, squares) = (times(self.weights), times(&self.crossed), times(&self.squares));
         let (mut logs, mut fit) = (0.0, 0.0);
-        for (t, b) in self.targets.iter().zip(&weights) {
-            logs += (2.0 * std::f64::consts::PI / b).ln();
-            fit += b * t * t;
+        for (t, w) in self.targets.iter().zip(self.weights) {
+            logs += w * (2.0 * std::f64::consts::PI / beta).ln();
+            fit += beta * w * t * t;
         }
         work(&Problem { design: self.design, weights: &weights, targets: &targets, squares: &squares, constant: logs + fit, open: None })
     }
@@ -124,10 +120,10 @@ impl<'a> Rows<'a> {
     /// Up to [`ACTIONS`] actions, each the best of its moment, or an exchange where no action helps; how many were done.
     fn improve(&self, model: &mut Model, beta: f64, settings: &Settings, watch: &Watch) -> u64 {
         self.with_problem(beta, |problem| {
-            let barred = vec![false; self.design.rows()];
+            let barred = self.design.repeated();
             let mut done = 0;
             while done < ACTIONS {
-                let best = model.best(problem, &barred).filter(|(_, gain)| *gain > settings.tolerance);
+                let best = model.best(problem, barred).filter(|(_, gain)| *gain > settings.tolerance);
                 let Some((action, gain)) = best else { break };
                 model.apply(action, gain, problem, watch);
                 done += 1;
@@ -135,7 +131,7 @@ impl<'a> Rows<'a> {
             if done > 0 {
                 return done as u64;
             }
-            let exchange = model.best_exchange(problem, &barred, watch);
+            let exchange = model.best_exchange(problem, barred, watch);
             let exchange = exchange.filter(|pair| pair[0].1 + pair[1].1 > settings.tolerance);
             exchange.map_or(0, |pair| {
                 pair.into_iter().for_each(|(action, gain)| model.apply(action, gain, problem, watch));
@@ -152,7 +148,7 @@ impl<'a> Rows<'a> {
         let fitted = basis.columns.combined(&basis.mean);
         let residual: f64 = self.targets.iter().zip(&fitted).zip(self.weights).map(|((t, f), w)| w * (t - f) * (t - f)).sum();
         let determined: f64 = basis.alpha.iter().enumerate().map(|(i, alpha)| 1.0 - alpha * model.sigma.at(i, i)).sum();
-        let n = self.weights.len() as f64;
+        let n: f64 = self.weights.iter().sum();
         let direct = residual / (n - determined).max(1e-3 * n);
         let careful = (residual + determined / beta) / n;
         let attempt = |variance: f64| {

@@ -24,7 +24,7 @@ use std::path::Path;
 
 use super::{
     target::{Labels, Precision, Uncertainty, weights},
-    write_atomically,
+    write_together,
 };
 use crate::{
     Error, Result,
@@ -81,7 +81,7 @@ fn checked_name(machine: &Machine, name: &str) -> Result<()> {
     }
 }
 
-/// Writes `FILE.c` and `FILE.h` beside it, each whole or not at all. `path` must end in `.c`.
+/// Writes `FILE.c` and `FILE.h` beside it, both whole or none. `path` must end in `.c`.
 pub fn save(machine: &Machine, options: &Options, path: impl AsRef<Path>) -> Result<Size> {
     let path = path.as_ref();
     let code = to_code(machine, options, &header_name(path)?)?;
@@ -92,8 +92,7 @@ pub fn save(machine: &Machine, options: &Options, path: impl AsRef<Path>) -> Res
 /// Writes code that was made for this path.
 pub fn write(code: &Code, path: impl AsRef<Path>) -> Result<()> {
     let path = path.as_ref();
-    write_atomically(path, |writer| writer.write_all(code.source.as_bytes()))?;
-    write_atomically(header_path(path)?, |writer| writer.write_all(code.header.as_bytes()))
+    write_together(&[(&header_path(path)?, code.header.as_bytes()), (path, code.source.as_bytes())])
 }
 
 /// The name under which a source includes its header.
