@@ -77,7 +77,7 @@ fn rows_written_twice_with_half_the_weight_are_the_same_rows() {
     }
 }
 
-/// Also the evidence, which would tell a better machine of the same outputs.
+/// Also the evidence, which would show a better machine with the same outputs.
 #[test]
 fn relevance_vectors_of_doubled_rows_have_the_same_evidence_and_number() {
     for data in [banana(60, 1), sinc(60, 0.1, 1).unwrap(), waveform3(60, 1)] {
