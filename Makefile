@@ -219,12 +219,11 @@ site: target/tools/bin/mdbook ## the documentation site, in target/site/html, wi
 	python3 docs/site.py target/tools/bin/mdbook target/site
 
 # On a machine with an NVIDIA card. CUDA's compute-sanitizer is used where it is installed; CORE is the folder of the Python extension, DATA that of mnist.npz and covtype.npz.
-TEST_GPU ?= $(shell ls -t target/release/deps/kernelet-* 2>/dev/null | grep -v '\.' | head -1)
 build-gpu: ## the programs that test-gpu and bench-gpu run, to be carried to a machine with a card: target/gpu
-	cargo test --release -p kernelet --features cuda --lib --no-run
-	cd python && PYO3_NO_PYTHON=1 cargo build --release -p kernelet-python
 	mkdir -p target/gpu
-	cp "$(TEST_GPU)" target/gpu/kernelet-tests && strip target/gpu/kernelet-tests
+	program=$$(cargo test --release -p kernelet --features cuda --lib --no-run 2>&1 | tee /dev/stderr | sed -n 's/.*unittests src.lib.rs (\(.*\))/\1/p') && \
+		cp "$$program" target/gpu/kernelet-tests && strip target/gpu/kernelet-tests
+	cd python && PYO3_NO_PYTHON=1 cargo build --release -p kernelet-python
 	cp target/release/lib_core.so target/gpu/_core.so && strip target/gpu/_core.so
 	cp benches/gpu/bench.py benches/gpu/kernels.py benches/gpu/test.sh crates/kernelet/src/device/kernels/*.z target/gpu/
 	test -z "$(DATA)" || cp $(DATA)/mnist/mnist.npz $(DATA)/covtype/covtype.npz target/gpu/

@@ -5,7 +5,7 @@
 
 Every path is a run of the program with one thread on the built-in digits. Instructions are counted by valgrind, which knows no AVX-512: the program runs
 with AVX2 there, whatever the processor, so that counts of two x86-64 machines agree. Counts of another architecture have a baseline of their own; one that
-has none is reported and passes.
+has none is reported and passes. A run takes some minutes, because valgrind is slow.
 """
 import argparse
 import json

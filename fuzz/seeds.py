@@ -1,9 +1,7 @@
 """Writes a few small files of every kind for the fuzzer to begin with: python3 fuzz/seeds.py FOLDER."""
-import io
 import json
 import struct
 import sys
-import zipfile
 from pathlib import Path
 
 
@@ -14,14 +12,6 @@ def npy(text, values, code):
 
 def matrix():
     return npy("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", [1, 2, 3, 4, 5, 6.5], "d")
-
-
-def npz():
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
-        archive.writestr("X.npy", matrix())
-        archive.writestr("y.npy", npy("{'descr': '<i8', 'fortran_order': False, 'shape': (3,), }", [1, 2, 1], "q"))
-    return out.getvalue()
 
 
 LIBSVM_DATA = b"+1 1:0.5 3:-2e1\n-1 2:1 # a comment\n\n+1\n"
@@ -50,9 +40,10 @@ def native():
 
 
 SEEDS = {
-    "libsvm_data": [LIBSVM_DATA], "differential": [LIBSVM_DATA, b"1 1:1\n2 2:2 3:0\n"], "csv": [CSV, b"1;2;3\n4;5;6\n"], "npy": [matrix()],
-    "npz": [npz()], "parquet": [b"PAR1" + bytes(40) + b"PAR1"], "range": [RANGE], "libsvm_model": [LIBSVM_MODEL],
+    "libsvm_data": [LIBSVM_DATA], "differential": [b"0" + LIBSVM_DATA, b"0" + b"1 1:1\n2 2:2 3:0\n", b"1" + b"1,2.5,3\n-4,5,.25\n", b"2" + matrix()],
+    "csv": [CSV, b"1;2;3\n4;5;6\n", CSV.replace(b",", b"\t")], "npy": [matrix()], "range": [RANGE], "libsvm_model": [LIBSVM_MODEL],
     "json_model": [json.dumps(MODEL).encode()], "native_model": [native()], "problem": [bytes(range(200)), bytes([0] * 8 + list(range(120)))],
+    "predict": [bytes([9, 33, 17, 1, kernel, kind, 0]) + bytes(range(200)) for kernel in range(4) for kind in range(3)],
 }
 
 if __name__ == "__main__":
@@ -61,3 +52,8 @@ if __name__ == "__main__":
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(files):
             (folder / f"seed-{number}").write_bytes(content)
+    # What cannot be written in a line here, and files that once broke something.
+    for path in sorted((Path(__file__).parents[1] / "crates/kernelet/tests/hostile").glob("*/*")):
+        folder = Path(sys.argv[1]) / path.parent.name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / path.name).write_bytes(path.read_bytes())

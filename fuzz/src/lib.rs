@@ -1,5 +1,6 @@
 //! What the fuzz targets share: bytes are read in every way that a program reads them, and what comes out is used.
 use kernelet::{
+    data::Dataset,
     data::read::{Format, Reading, Wanted, read_bytes},
     machine::Machine,
     model,
@@ -14,9 +15,21 @@ pub fn data(bytes: &[u8], format: Format) {
                 let points = &read.dataset.points;
                 assert!(points.is_sparse() || dim.is_none_or(|dim| points.dim() == dim));
                 let _ = read.dataset.check();
+                again(bytes, &how, &read.dataset);
             }
         }
     }
+}
+
+/// What was read for training is read the same for the model that it would make, which knows the table and the names.
+fn again(bytes: &[u8], how: &Reading, first: &Dataset) {
+    if how.dim.is_some() || how.wanted == Wanted::Nothing {
+        return;
+    }
+    let (table, names, dim) = (first.table.clone(), first.names.clone(), Some(first.points.dim()));
+    let how = Reading { table, names, dim, ..how.clone() };
+    let read = read_bytes(bytes, "fuzz", &how).unwrap_or_else(|error| panic!("rows that were trained on are refused: {error}"));
+    assert_eq!(read.dataset.points, first.points);
 }
 
 /// Reads a model. What is accepted is written, read back the same, and predicts finite numbers or says which row it cannot.

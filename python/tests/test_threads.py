@@ -1,6 +1,7 @@
 """Python stays alive beside long work."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -75,6 +76,34 @@ def test_other_threads_run_meanwhile():
     thread.join()
     # Without the lock released it would hardly ever have its turn.
     assert turns[0] > 0.1 * took / 0.005
+
+
+def test_eight_threads_share_one_model():
+    """Predictions, probabilities, reports and a save at the same time: each as if it were alone."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5))
+    model = SparseSVC(12, probability=True, options={"iterations": 20}, random_state=0).fit(X, (X[:, 0] > X[:, 1] ** 2).astype(int))
+    used = [
+        lambda rows: model.predict(rows),
+        lambda rows: model.decision_function(rows),
+        lambda rows: model.predict_proba(rows),
+        lambda rows: pickle.loads(pickle.dumps(model)).decision_function(rows),
+    ]
+    blocks = [X[start : start + 50] for start in range(0, 400, 50)]
+    wanted = [[use(rows) for use in used] for rows in blocks]
+    wrong, begin = [], threading.Barrier(8)
+
+    def work(place):
+        begin.wait()
+        for turn in range(200):
+            which = (place + turn) % len(used)
+            if not np.array_equal(used[which](blocks[place]), wanted[place][which]):
+                wrong.append((place, turn))
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert not wrong and not any(thread.is_alive() for thread in threads)
 
 
 def test_progress_is_printed_on_standard_error(capsys):

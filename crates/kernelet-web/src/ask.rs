@@ -80,7 +80,7 @@ pub enum Ask {
 }
 
 /// Settings that have a place of their own on the page, or need files.
-const LEFT_OUT: [&str; 12] = [
+const LEFT_OUT: [&str; 13] = [
     "vectors",
     "fraction",
     "path",
@@ -93,6 +93,7 @@ const LEFT_OUT: [&str; 12] = [
     "by-class",
     "abstain",
     "select-by",
+    "device",
 ];
 
 /// The settings of both requests for the page.

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_take_little_room() {
+    fn all_of_them_are_small() {
         let bytes: usize = COMPILED.iter().map(|(_, code)| code.len()).sum::<usize>() + PORTABLE.len();
         assert!(bytes < 2_000_000, "{bytes}");
     }

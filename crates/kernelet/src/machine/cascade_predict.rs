@@ -1,24 +1,16 @@
 //! A cascade made ready to predict.
 //!
-//! The machines of the stages are prepared once. The full machine is prepared when a row first needs all of it; for rows with few candidate classes the part
-//! of a one-vs-one machine that decides among these is made when it is first needed and kept, up to a few times the size of the full machine.
-//! Cost a row: that of the stages it meets, and of the pairs of its candidate classes.
-use std::{
-    borrow::Cow,
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, OnceLock},
-};
-
-use crate::parallel::*;
+//! The machines of the stages are prepared once, the full machine when a row first needs all of it. Rows with few candidate classes need those pairs of a
+//! one-vs-one machine alone: all rows that have a class among their candidates meet the vectors of this class together, which are prepared once. A row needs
+//! fewer of them, those with a coefficient in its pairs, and these are what is counted; but to gather them for each set of candidates takes longer than to evaluate
+//! all of the class.
+use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor,
-    cascade::{Answers, Cascade, Judged, candidates, vectors_of},
+    cascade::{Answers, Cascade, Judged, candidates, vectors_of, vote_among},
 };
 use crate::{Result, data::Points, linalg::Matrix};
-
-/// Parts of the full machine are kept until they have so many times its vectors.
-const KEPT: usize = 8;
 
 /// A cascade made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
@@ -26,32 +18,16 @@ pub struct CascadePredictor<'a> {
     cascade: Cow<'a, Cascade>,
     stages: Vec<Predictor>,
     full: OnceLock<Predictor>,
-    parts: Mutex<Parts>,
+    /// The vectors of each class of a one-vs-one machine.
+    classes: Vec<OnceLock<Predictor>>,
 }
-
-/// Parts of a one-vs-one machine by their classes.
-#[derive(Debug, Default)]
-struct Parts {
-    ready: HashMap<Vec<usize>, Arc<Part>>,
-    n_vectors: usize,
-}
-
-/// What decides among some classes.
-#[derive(Debug)]
-struct Part {
-    predictor: Predictor,
-    decision: Decision,
-    n_vectors: usize,
-}
-
-/// Rows that the same part of the full machine answers, and their classes; all classes where there are no candidates.
-type Group = (Option<Vec<usize>>, Vec<usize>);
 
 impl<'a> CascadePredictor<'a> {
     /// Prepares a cascade.
     pub fn new(cascade: Cow<'a, Cascade>) -> Self {
         let stages = cascade.stages.iter().map(|stage| Predictor::new(&stage.evaluated())).collect();
-        CascadePredictor { cascade, stages, full: OnceLock::new(), parts: Mutex::default() }
+        let classes = cascade.full.as_ref().and_then(pairwise_of).map_or(0, Pairwise::n_classes);
+        CascadePredictor { cascade, stages, full: OnceLock::new(), classes: (0..classes).map(|_| OnceLock::new()).collect() }
     }
 
     /// The cascade.
@@ -90,79 +66,80 @@ impl<'a> CascadePredictor<'a> {
         Ok(Answers { prediction: Prediction::Classes { labels, codes }, stages, evaluations })
     }
 
-    /// Answers the rows that are left by the full machine; gives the kernel evaluations.
+    /// Answers the rows that are left by the full machine; gives the kernel evaluations that they need.
     fn deferred(&self, full: &Machine, points: &Points, live: &[usize], judged: &[Judged], codes: &mut [u32]) -> Result<u64> {
         let threshold = self.cascade.stages.last().map_or(0.0, |stage| stage.threshold);
-        let pairs = matches!(full.expansion.coefficients, Coefficients::Pairwise(_));
-        let mut groups: BTreeMap<Option<Vec<usize>>, Vec<usize>> = BTreeMap::new();
+        let pairwise = pairwise_of(full);
+        let (mut whole, mut some) = (vec![], vec![]);
         for (&row, judged) in live.iter().zip(judged) {
-            groups.entry(if pairs { candidates(judged, threshold) } else { None }).or_default().push(row);
+            match pairwise.and_then(|_| candidates(judged, threshold)) {
+                Some(classes) => some.push((row, classes)),
+                None => whole.push(row),
+            }
         }
-        let groups: Vec<Group> = groups.into_iter().collect();
-        let answered: Vec<(Vec<u32>, usize)> = groups.par_iter().map(|group| self.answers(full, points, group)).collect::<Result<_>>()?;
-        let mut evaluations = 0;
-        for ((_, rows), (found, n_vectors)) in groups.iter().zip(answered) {
-            evaluations += (rows.len() * n_vectors) as u64;
-            rows.iter().zip(found).for_each(|(&row, code)| codes[row] = code);
+        let mut evaluations = (whole.len() * full.n_vectors()) as u64;
+        if !whole.is_empty() {
+            let outputs = self.full.get_or_init(|| Predictor::new(full)).outputs(&rows_of(points, &whole))?;
+            whole.iter().zip(outputs.iter()).for_each(|(&row, outputs)| codes[row] = full.decision.class(outputs) as u32);
+        }
+        let Some(pairwise) = pairwise.filter(|_| !some.is_empty()) else { return Ok(evaluations) };
+        let outputs = self.outputs_among(full, pairwise, points, &some)?;
+        let mut needed: HashMap<&[usize], usize> = HashMap::new();
+        for ((row, classes), outputs) in some.iter().zip(outputs.iter()) {
+            codes[*row] = vote_among(classes, pairwise.n_classes(), outputs) as u32;
+            evaluations += *needed.entry(classes).or_insert_with(|| vectors_of(pairwise, classes).len()) as u64;
         }
         Ok(evaluations)
     }
 
-    /// The codes of the rows of a group, and the vectors that were evaluated for each.
-    fn answers(&self, full: &Machine, points: &Points, (classes, rows): &Group) -> Result<(Vec<u32>, usize)> {
-        let rows = rows_of(points, rows);
-        if let (Some(classes), Coefficients::Pairwise(pairwise)) = (classes, &full.expansion.coefficients) {
-            let part = self.part(full, pairwise, classes);
-            let outputs = part.predictor.outputs(&rows)?;
-            let codes = outputs.iter().map(|row| classes.get(part.decision.class(row)).map_or(0, |&class| class as u32));
-            return Ok((codes.collect(), part.n_vectors));
+    /// The outputs of the pairs of each row's candidate classes; those of other pairs say nothing.
+    fn outputs_among(&self, full: &Machine, pairwise: &Pairwise, points: &Points, rows: &[(usize, Vec<usize>)]) -> Result<Matrix> {
+        let n = pairwise.n_classes();
+        let mut outputs = Matrix::from_fn(rows.len(), full.n_outputs(), |_, k| full.offsets[k]);
+        for (class, ready) in self.classes.iter().enumerate() {
+            let places: Vec<usize> = (0..rows.len()).filter(|&place| rows[place].1.contains(&class)).collect();
+            if places.is_empty() {
+                continue;
+            }
+            let chosen: Vec<usize> = places.iter().map(|&place| rows[place].0).collect();
+            let found = ready.get_or_init(|| Predictor::new(&of_class(full, pairwise, class))).outputs(&rows_of(points, &chosen))?;
+            for (&place, found) in places.iter().zip(found.iter()) {
+                let sums = outputs.row_mut(place);
+                for &other in rows[place].1.iter().filter(|&&other| other != class) {
+                    let (a, b) = (class.min(other), class.max(other));
+                    sums[a * (2 * n - a - 1) / 2 + b - a - 1] += found[if other > class { other - 1 } else { other }];
+                }
+            }
         }
-        let outputs = self.full.get_or_init(|| Predictor::new(full)).outputs(&rows)?;
-        Ok((outputs.iter().map(|row| full.decision.class(row) as u32).collect(), full.n_vectors()))
+        Ok(outputs)
     }
+}
 
-    /// The part for some classes, kept where there is space. A lock that a panic left behind still has whole parts.
-    fn part(&self, full: &Machine, pairwise: &Pairwise, classes: &[usize]) -> Arc<Part> {
-        let parts = || self.parts.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(part) = parts().ready.get(classes) {
-            return part.clone();
-        }
-        let machine = part_for(full, pairwise, classes);
-        let n_vectors = machine.n_vectors();
-        let part = Arc::new(Part { predictor: Predictor::new(&machine), decision: machine.decision, n_vectors });
-        let mut parts = parts();
-        if parts.n_vectors + n_vectors <= KEPT * full.n_vectors() && parts.ready.insert(classes.to_vec(), part.clone()).is_none() {
-            parts.n_vectors += n_vectors;
-        }
-        part
+/// The coefficients of a machine that decides by votes of pairs.
+fn pairwise_of(machine: &Machine) -> Option<&Pairwise> {
+    match (&machine.expansion.coefficients, &machine.decision) {
+        (Coefficients::Pairwise(pairwise), Decision::Votes { .. }) => Some(pairwise),
+        _ => None,
     }
+}
+
+/// What the vectors of a class add to its pairs with all others.
+fn of_class(machine: &Machine, pairwise: &Pairwise, class: usize) -> Machine {
+    let rows: Vec<usize> = (pairwise.starts[class]..pairwise.starts[class + 1]).collect();
+    let coefficients = pairwise.values.select(&rows);
+    let offsets = vec![0.0; coefficients.cols()];
+    let expansion = Expansion {
+        kernel: machine.expansion.kernel.clone(),
+        vectors: machine.expansion.vectors.select(&rows),
+        coefficients: Coefficients::Dense(coefficients),
+    };
+    let (scale, metadata) = (machine.scale.clone(), Metadata::default());
+    Machine { expansion, offsets, decision: Decision::Features, scale, names: None, calibration: None, metadata }
 }
 
 /// Some rows in ascending order; all of them are not copied.
 fn rows_of<'a>(points: &'a Points, rows: &[usize]) -> Cow<'a, Points> {
     if rows.len() == points.len() { Cow::Borrowed(points) } else { Cow::Owned(points.select(rows)) }
-}
-
-/// The part of a one-vs-one machine that decides among some classes, which ascend.
-fn part_for(machine: &Machine, pairwise: &Pairwise, classes: &[usize]) -> Machine {
-    let chosen = vectors_of(pairwise, classes);
-    let pairs: Vec<(usize, (usize, usize))> =
-        Pairwise::pairs(pairwise.n_classes()).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)).collect();
-    let coefficient = |j: usize, (a, b): (usize, usize)| match pairwise.starts.partition_point(|start| *start <= j).saturating_sub(1) {
-        own if own == a => pairwise.values.at(j, b - 1),
-        own if own == b => pairwise.values.at(j, a),
-        _ => 0.0,
-    };
-    let coefficients = Matrix::from_fn(chosen.len(), pairs.len(), |j, k| coefficient(chosen[j], pairs[k].1));
-    let labels = machine.decision.labels();
-    let expansion = Expansion {
-        kernel: machine.expansion.kernel.clone(),
-        vectors: machine.expansion.vectors.select(&chosen),
-        coefficients: Coefficients::Dense(coefficients),
-    };
-    let offsets = pairs.iter().map(|(k, _)| machine.offsets[*k]).collect();
-    let decision = Decision::Votes { labels: classes.iter().map(|&c| labels[c].clone()).collect() };
-    Machine { expansion, offsets, decision, scale: machine.scale.clone(), names: None, calibration: None, metadata: Metadata::default() }
 }
 
 #[cfg(test)]
@@ -172,36 +149,15 @@ mod tests {
         data::waveform3,
         kernel::Kernel,
         learn::{Learner, Svc},
-        machine::cascade::vote_among,
+        machine::cascade::Promise,
         watch::Watch,
     };
 
     #[test]
-    fn parts_for_candidates_vote_as_the_whole_machine_does_among_them() {
+    fn the_pairs_of_candidate_classes_have_the_outputs_of_the_whole_machine() {
         let data = waveform3(200, 1);
         let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
-        let Coefficients::Pairwise(pairwise) = &full.expansion.coefficients else { panic!() };
-        let whole = full.outputs_for(&data.points).unwrap();
-        for classes in [vec![0, 1], vec![0, 2], vec![1, 2]] {
-            let part = part_for(&full, pairwise, &classes);
-            assert!(part.n_vectors() < full.n_vectors());
-            let outputs = part.outputs_for(&data.points).unwrap();
-            for i in 0..200 {
-                assert_eq!(classes[part.decision.class(outputs.row(i))], vote_among(&classes, 3, whole.row(i)));
-            }
-        }
-        assert_eq!(
-            (0..50).map(|i| vote_among(&[0, 1, 2], 3, whole.row(i))).collect::<Vec<_>>(),
-            (0..50).map(|i| full.decision.class(whole.row(i))).collect::<Vec<_>>()
-        );
-    }
-
-    #[test]
-    fn parts_are_made_once_and_kept_within_bounds() {
-        let data = waveform3(200, 1);
-        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
-        let Coefficients::Pairwise(pairwise) = &full.expansion.coefficients else { panic!() };
-        let promise = crate::machine::cascade::Promise {
+        let promise = Promise {
             max_disagreement: 0.1,
             confidence: 0.9,
             by_class: false,
@@ -211,13 +167,18 @@ mod tests {
             cost: 1.0,
             full_vectors: full.n_vectors(),
         };
+        let pairwise = pairwise_of(&full).unwrap();
         let ready = CascadePredictor::new(Cow::Owned(Cascade { stages: vec![], full: Some(full.clone()), promise }));
-        let first = ready.part(&full, pairwise, &[0, 2]);
-        assert!(Arc::ptr_eq(&first, &ready.part(&full, pairwise, &[0, 2])));
-        assert!(!Arc::ptr_eq(&first, &ready.part(&full, pairwise, &[0, 1])));
-        assert_eq!(ready.parts.lock().unwrap().ready.len(), 2);
-        ready.parts.lock().unwrap().n_vectors = KEPT * full.n_vectors();
-        ready.part(&full, pairwise, &[1, 2]);
-        assert_eq!(ready.parts.lock().unwrap().ready.len(), 2, "no more than fits is kept");
+        let whole = full.outputs_for(&data.points).unwrap();
+        for classes in [vec![0, 1], vec![0, 2], vec![1, 2], vec![0, 1, 2]] {
+            let rows: Vec<(usize, Vec<usize>)> = (0..200).step_by(3).map(|row| (row, classes.clone())).collect();
+            let outputs = ready.outputs_among(&full, pairwise, &data.points, &rows).unwrap();
+            for ((row, _), have) in rows.iter().zip(outputs.iter()) {
+                for (k, (a, b)) in Pairwise::pairs(3).enumerate().filter(|(_, (a, b))| classes.contains(a) && classes.contains(b)) {
+                    assert!((have[k] - whole.at(*row, k)).abs() < 1e-12, "{a} {b}: {} {}", have[k], whole.at(*row, k));
+                }
+                assert_eq!(vote_among(&classes, 3, have), vote_among(&classes, 3, whole.row(*row)));
+            }
+        }
     }
 }

@@ -8,9 +8,13 @@ use crate::{
 
 /// The penalty of an error head, and its least output as a fraction of the mean error.
 const HEAD_PENALTY: f64 = 1.0;
-const HEAD_FLOOR: f64 = 0.1;
+const HEAD_FLOOR: f64 = 0.3;
 
-/// The error head of a machine for two classes: a ridge regression of |f - f'| on the kernel values of its vectors.
+/// Outputs beyond this fraction of their median size are sure of the class, and how far beyond does not matter.
+const SURE: f64 = 0.2;
+
+/// The error head of a machine for two classes: a ridge regression of |f - f'| on the kernel values of its vectors. Both outputs are clipped where they are
+/// sure of the class: small machines are free to be off there, and unclipped such rows would be most of the error.
 pub(super) fn head_for(small: &Machine, full: &Machine, rows: &Points) -> Result<Option<Head>> {
     let two = matches!((&small.decision, &full.decision), (Decision::Sign { .. }, Decision::Sign { .. }));
     let m = small.n_vectors();
@@ -18,7 +22,10 @@ pub(super) fn head_for(small: &Machine, full: &Machine, rows: &Points) -> Result
         return Ok(None);
     }
     let (f, g) = (full.outputs_for(rows)?.col(0), small.outputs_for(rows)?.col(0));
-    let errors: Vec<f64> = f.iter().zip(&g).map(|(a, b)| (a - b).abs()).collect();
+    let mut sizes: Vec<f64> = f.iter().map(|f| f.abs()).collect();
+    sizes.sort_by(f64::total_cmp);
+    let sure = SURE * sizes.get(sizes.len() / 2).copied().unwrap_or(0.0);
+    let errors: Vec<f64> = f.iter().zip(&g).map(|(a, b)| (a.clamp(-sure, sure) - b.clamp(-sure, sure)).abs()).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let identity = Matrix::from_fn(m, m, |i, j| if i == j { 1.0 } else { 0.0 });
     let expansion = Expansion { coefficients: Coefficients::Dense(identity), ..small.expansion.clone() };

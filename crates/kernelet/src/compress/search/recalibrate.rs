@@ -5,8 +5,7 @@
 //! with one temperature, which keeps the order of the classes; other rules have sigmoids.
 //!
 //! Where rows have labels, the temperature is fitted to them too. On rows that the small machine has not seen, and where there are enough of them, the labels
-//! alone decide: the probabilities of the large machine need not be calibrated themselves, as those that are coupled of pairs are too unsure (USPS, 100
-//! vectors: calibration error 0.024 by them, 0.005 by labels). Otherwise the higher temperature is kept, because the labels of rows that it has seen, or
+//! alone decide: the probabilities of the large machine need not be calibrated themselves, as those that are coupled of pairs are too unsure. Otherwise the higher temperature is kept, because the labels of rows that it has seen, or
 //! the large machine for it, make it too sure.
 use crate::{
     Result,
