@@ -87,3 +87,31 @@ impl<'a> Machines<'a> {
         Ok(Trained { fit, seconds: clock.elapsed().as_secs_f64() })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::description::Description;
+
+    #[test]
+    fn vectors_of_its_own_for_each_class_has_only_a_machine_of_one_class_against_the_others() {
+        let full = "{ gamma = 0.05, multiclass = 'one-vs-rest' }";
+        let text = format!(
+            "title = 't'\npaper = 'p'\nsplits = 1\n\
+            [[methods]]\nname = 'random'\ntrain = {{ gamma = 0.05, method = 'rsvm', vectors = '{{part}}' }}\npart = 0.1\nof = {full}\n\
+            [[methods]]\nname = 'own'\ntrain = {{ gamma = 0.05, method = 'margin', multiclass = 'one-vs-rest', vectors = '{{part}}' }}\npart = 0.1\nof = {full}\n\
+            [[sets]]\nname = 'w'\ngenerator = 'waveform3'\ntrain = 90\ntest = 20\n"
+        );
+        let description = Description::parse(&text).unwrap();
+        let train = kernelet::data::waveform3(90, 1);
+        let mut machines = Machines::new(&description.sets[0], &train, 0);
+        let mut ready = |name: &str| machines.ready(description.method(name).unwrap(), &Values::new(), &Watch::none()).unwrap();
+        let (random, own) = (ready("random"), ready("own"));
+        let parts = own.parts.unwrap();
+        assert!(parts.len() == 3 && random.parts.is_none(), "{parts:?}");
+        // As many in all.
+        assert_eq!(random.train["vectors"].as_f64(), Some(parts.iter().sum::<usize>() as f64));
+        let trained = machines.learn(&random.train, random.parts, &Watch::none()).unwrap();
+        assert_eq!(trained.fit.machine.n_vectors(), parts.iter().sum::<usize>());
+    }
+}
