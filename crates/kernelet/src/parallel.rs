@@ -107,7 +107,7 @@ mod tests {
             seen.push(c);
             part.iter_mut().for_each(|value| *value += c as f64 + seen.len() as f64);
         });
-        assert!((0..1003).all(|i| out[i] == values[i] + 2.0 * (i / 7) as f64 + 1.0));
+        assert!((0..1003).all(|i| out[i] == values[i] + (2.0 * (i / 7) as f64 + 1.0)));
         let mapped: Vec<usize> =
             ParallelIterator::map_init(IntoParallelIterator::into_par_iter(0..5).with_max_len(1), || 10, |ten, i| *ten + i).collect();
         assert_eq!((mapped, current_num_threads()), (vec![10, 11, 12, 13, 14], 1));

@@ -11,8 +11,13 @@ pub(super) const TILE: usize = 128;
 /// Columns of a chunk.
 pub(super) const CHUNK: usize = 32;
 
-/// Up to so many chunks are summed at once.
-pub(super) const PROMOTE: usize = 8;
+/// Chunks that are summed at once where rows are wide.
+#[cfg(test)]
+pub(super) const PROMOTE: usize = 2;
+
+/// Columns that are summed at once: up to so many the error of sums that are cut off is small beside that of the exponential; other kernels feel it earlier.
+const NARROW_GAUSSIAN: usize = 256;
+const NARROW: usize = 64;
 
 /// Features and outputs up to which few vectors stay in shared memory, and the bytes that they may take there.
 const FEW_FEATURES: usize = 64;
@@ -94,7 +99,7 @@ impl Packed {
             numbers[j] = row.numbers;
         }
         let largest = shifted.iter().map(|row| row.iter().map(|v| v * v).sum::<f64>().sqrt()).fold(0.0, f64::max);
-        let most = match (form.kind == GAUSSIAN, padded > PROMOTE * CHUNK) {
+        let most = match (form.kind == GAUSSIAN, is_wide(&form, padded)) {
             (true, false) => 32,
             (true, true) | (false, false) => 16,
             (false, true) => 8,
@@ -109,8 +114,12 @@ impl Packed {
 
     /// Whether sums of products are promoted in between.
     pub fn wide(&self) -> bool {
-        self.padded > PROMOTE * CHUNK
+        is_wide(&self.form, self.padded)
     }
+}
+
+fn is_wide(form: &Form, padded: usize) -> bool {
+    padded > if form.kind == GAUSSIAN { NARROW_GAUSSIAN } else { NARROW }
 }
 
 fn group(coefficients: &Matrix, first: usize, width: usize, rows: usize, bound: f32) -> Group {

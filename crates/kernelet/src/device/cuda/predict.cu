@@ -3,7 +3,7 @@
 // A block takes 128 rows; its 8 warps, 2 x 4, have 64 x 32 each of a tile of 128 rows x 128 vectors. Columns come in chunks of 32 through shared memory, STAGES of
 // them in flight; where the rows of a block fit they stay there. The kernel values of a tile are split into halves again and multiplied with the coefficients by
 // the tensor cores. Pieces of 16 bytes are exchanged by xor, so that ldmatrix has no conflicts of banks.
-enum { TILE = 128, CHUNK = 32, STAGES = 3, SLOT = 2 * TILE * CHUNK * 2, HALF_SLOT = SLOT / 2, PROMOTE = 8 };
+enum { TILE = 128, CHUNK = 32, STAGES = 3, SLOT = 2 * TILE * CHUNK * 2, HALF_SLOT = SLOT / 2, PROMOTE = 2 };
 enum { GAUSSIAN, EXPONENTIAL, MATERN32, MATERN52, INVERSE_MULTIQUADRIC, POLYNOMIAL, SIGMOID };
 
 // A kernel as a function of u, which is scaled: the squared distance times gamma (or its square), or gamma x.z.
