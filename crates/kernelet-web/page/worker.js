@@ -3,6 +3,13 @@
 let library = null;
 const encoder = new TextEncoder(), decoder = new TextDecoder();
 const part = (at, length) => new Uint8Array(library.memory.buffer, at >>> 0, length >>> 0);
+/* What the module takes from the page. Dependencies may name functions of other hosts, which are never called here; a call of one is an error. */
+const needed = module => {
+  const given = { host };
+  const missing = name => () => { throw new Error("the page has no " + name); };
+  for (const { module: from, name } of WebAssembly.Module.imports(module)) if (from !== "host") (given[from] = given[from] || {})[name] = missing(name);
+  return given;
+};
 let reported = 0;
 const host = {
   seconds: () => performance.now() / 1e3,
@@ -24,7 +31,7 @@ const answered = (question, file) => {
 };
 onmessage = async ({ data }) => {
   if (data.module) {
-    library = (await WebAssembly.instantiate(data.module, { host })).exports;
+    library = (await WebAssembly.instantiate(data.module, needed(data.module))).exports;
     postMessage({ ready: true });
     return;
   }

@@ -20,7 +20,7 @@ fn page() -> Option<String> {
 
 fn opened(folder: &Folder) -> Option<Browser> {
     let mut browser = Browser::open(folder, &page()?);
-    browser.until("document.body.dataset.ready");
+    browser.until("document.body?.dataset.ready");
     Some(browser)
 }
 
