@@ -11,10 +11,15 @@ use crate::{
 
 /// Flags of `devices`.
 #[derive(Args, Debug)]
-#[command(
-    after_help = "The name in the first column is what --device takes. The driver is all that is needed; without one the list is empty."
-)]
+#[command(after_help = EXAMPLES)]
 pub struct Devices {}
+
+const EXAMPLES: &str = "\
+Examples:
+  kernelet devices                                    the cards, and whether kernelet can use them
+  kernelet predict m.model rows.npy --device gpu:0    predict on the first of them
+
+The name in the first column is what --device takes. The driver is all that is needed; without one the list is empty.";
 
 /// What is there.
 #[derive(Serialize)]
