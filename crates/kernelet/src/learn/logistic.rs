@@ -197,14 +197,19 @@ mod tests {
 
     #[test]
     fn weights_are_copies_and_bad_settings_are_rejected() {
-        let data = banana(60, 2);
         let learner = Logistic { kernel: Kernel::gaussian(0.5), ..Logistic::default() };
-        let twice = Dataset { weights: Some((0..60).map(|i| f64::from(i % 3)).collect()), ..data.clone() };
-        let rows: Vec<usize> = (0..60).flat_map(|i| vec![i; i % 3]).collect();
-        let (a, b) = (learner.learn(&twice, &Watch::none()).unwrap(), learner.learn(&data.select(&rows), &Watch::none()).unwrap());
-        let outputs = |fit: &Fit| fit.machine.outputs_for(&data.points).unwrap();
-        let apart = |a: Matrix, b: Matrix| a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(apart(outputs(&a), outputs(&b)) < 1e-5);
+        for data in [banana(60, 2), waveform3(60, 2)] {
+            let twice = Dataset { weights: Some((0..60).map(|i| f64::from(i % 3)).collect()), ..data.clone() };
+            let rows: Vec<usize> = (0..60).flat_map(|i| vec![i; i % 3]).collect();
+            let (a, b) = (learner.learn(&twice, &Watch::none()).unwrap(), learner.learn(&data.select(&rows), &Watch::none()).unwrap());
+            let outputs = |fit: &Fit| fit.machine.outputs_for(&data.points).unwrap();
+            let apart = |a: Matrix, b: Matrix| a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(apart(outputs(&a), outputs(&b)) < 1e-6);
+            // Softmax leaves a number common to all offsets free.
+            let offsets = &a.machine.offsets;
+            assert!(offsets.len() == 1 || offsets.iter().sum::<f64>().abs() < 1e-12);
+        }
+        let data = banana(60, 2);
         assert!(Logistic { c: 0.0, ..learner.clone() }.check().is_err());
         let small = Logistic { cache_bytes: 1000, ..learner };
         assert!(small.learn(&data, &Watch::none()).unwrap_err().to_string().contains("ask for few vectors"));

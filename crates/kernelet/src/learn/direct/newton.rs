@@ -44,6 +44,10 @@ pub(crate) trait RowLoss: Sync {
     fn tilt(&self) -> f64 {
         0.0
     }
+    /// True where a number added to all outputs changes no loss: of the offsets that do equally well those with mean 0 are taken.
+    fn relative(&self) -> bool {
+        false
+    }
 }
 
 const MOST_ROUNDS: usize = 100;
@@ -320,7 +324,11 @@ impl<L: RowLoss> Inner for Smooth<L> {
                 break;
             }
         }
-        let Run { x, mut slopes, value, .. } = run;
+        let Run { mut x, mut slopes, value, .. } = run;
+        if self.loss.relative() {
+            let mean = x.row(m).iter().sum::<f64>() / q as f64;
+            x.row_mut(m).iter_mut().for_each(|offset| *offset -= mean);
+        }
         slopes.values_mut().iter_mut().for_each(|s| *s = -*s);
         let solution = Solution {
             value,

@@ -91,6 +91,10 @@ impl RowLoss for Softmax<'_> {
         }
     }
 
+    fn relative(&self) -> bool {
+        true
+    }
+
     fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
         let mut p = outputs.to_vec();
         softmax(&mut p);
