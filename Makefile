@@ -80,12 +80,12 @@ gallery: ## the figures of docs/gallery.md, by the package in target/python-venv
 		MPLBACKEND=agg ../../../target/python-venv/bin/python $$name -o ../../../docs/gallery/$${name%.py}.png || exit 1; \
 	done
 
-# Which lines could change without a test that fails? Files and tests that belong together; SHARD=K/N is a part of the mutants.
-MUTATED ?= crates/kernelet/src/learn/smo/solver.rs crates/kernelet/src/learn/smo/scan.rs crates/kernelet/src/learn/smo/problem.rs crates/kernelet/src/compress/refit.rs
-MUTANT_TESTS ?= smo svc svr one_class refit conformance
-SHARD ?= 0/8
-mutants: ## mutation testing of MUTATED (the SMO solver and refits) by the unit tests named MUTANT_TESTS; SHARD=K/N; needs cargo install cargo-mutants
-	cargo mutants -p kernelet $(addprefix -f ,$(MUTATED)) --shard $(SHARD) --timeout 120 -j 1 --output target -- --lib -- $(MUTANT_TESTS)
+# Which lines could change without a test that fails? All mutants are compiled at once, and one is switched on for each run of the tests.
+MUTATED ?= crates/kernelet/src/learn/smo/solver.rs crates/kernelet/src/learn/smo/scan.rs crates/kernelet/src/learn/smo/problem.rs crates/kernelet/src/compress/refit.rs crates/kernelet/src/kernel/fused.rs
+MUTANT_TESTS ?= smo:: svc svr one_class refit fused predict
+mutants: ## mutation testing of MUTATED (SMO solver, refits, fused evaluator) by the unit tests named MUTANT_TESTS; MUTANTS=K takes every K-th mutant
+	cargo build --quiet --manifest-path mutants/Cargo.toml
+	mutants/target/debug/mutants $(MUTATED) -- $(MUTANT_TESTS)
 
 # One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
 SECONDS ?= 60
