@@ -164,9 +164,9 @@ mod tests {
     use super::*;
     use crate::{
         compress::{Budget, Sparsifier, select::Pursuit},
-        data::banana,
+        data::{Generator, banana},
         kernel::Kernel,
-        learn::{Learner, Multiclass, Svc},
+        learn::{Learner, Multiclass, OneClass, Svc, Svr},
         linalg::dot,
         machine::residual,
     };
@@ -198,6 +198,18 @@ mod tests {
         let error: Vec<f64> = want.col(0).iter().zip(have.col(0)).map(|(a, b)| a - b).collect();
         let columns = block(&small.expansion.kernel, &small.expansion.vectors, &data.points);
         assert!(columns.iter().all(|c| dot(c, &error).abs() < 1e-6), "{error:?}");
+    }
+
+    #[test]
+    fn a_margin_refit_is_rejected_for_machines_that_are_not_classifiers() {
+        let (classes, numbers) = (banana(60, 1), Generator::Sinc.make(60, 1));
+        let one_class = OneClass::default().learn(&classes, &Watch::none()).unwrap().machine;
+        let regression = Svr::default().learn(&numbers, &Watch::none()).unwrap().machine;
+        for (machine, data) in [(&one_class, &classes), (&regression, &numbers)] {
+            let task = Task { data: Some(data), ..Task::of(machine) };
+            let error = refit(machine, Refit::Margin, &task, Some(1.0), &Watch::none()).unwrap_err().to_string();
+            assert_eq!(error, "refit is margin, but must be projection or outputs for a machine that is not a classifier");
+        }
     }
 
     /// `1/2 beta'K beta + C sum of hinge losses`.
