@@ -52,12 +52,12 @@ pub(crate) struct LogisticRows {
 }
 
 impl LogisticRows {
-    /// The optimum on coordinates of the rows.
-    pub fn inner(&self) -> Box<dyn Inner + '_> {
+    /// The optimum on coordinates of the rows; its rounds are reported under the name of the stage, where one is given.
+    pub fn inner(&self, stage: Option<&'static str>) -> Box<dyn Inner + '_> {
         let classes = self.decision.labels().len();
         match classes {
-            2 => Box::new(Smooth::new(LogisticLoss { signs: &self.signs, costs: &self.costs })),
-            _ => Box::new(Smooth::new(Softmax { codes: &self.codes, costs: &self.costs, classes })),
+            2 => Box::new(Smooth::new(LogisticLoss { signs: &self.signs, costs: &self.costs }).reporting(stage)),
+            _ => Box::new(Smooth::new(Softmax { codes: &self.codes, costs: &self.costs, classes }).reporting(stage)),
         }
     }
 
@@ -138,8 +138,7 @@ impl FrameLearner for Logistic {
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
         let rows = self.rows(data)?;
-        watch.report("solving", 0, None, None);
-        let solution = rows.inner().solve(&Coordinates::given(&basis.frame, &data.points, &basis.coordinates), watch);
+        let solution = rows.inner(Some("solving")).solve(&Coordinates::given(&basis.frame, &data.points, &basis.coordinates), watch);
         if !solution.value.is_finite() {
             return Err(Error::data("the coefficients are not finite; scale the data, or lower C"));
         }
@@ -192,6 +191,24 @@ mod tests {
                 assert!((0..data.len()).map(want).sum::<f64>().abs() < 1e-5);
             }
             assert!(p.iter().all(|row| (row.iter().sum::<f64>() - 1.0).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn every_round_is_reported_with_an_objective_that_falls_to_the_optimum() {
+        for data in [banana(80, 1), waveform3(90, 1)] {
+            let seen = std::sync::Mutex::new(vec![]);
+            let note = |progress: &crate::watch::Progress| {
+                if progress.stage == "solving" {
+                    seen.lock().unwrap().push((progress.done, progress.figure.unwrap()));
+                }
+            };
+            let learner = Logistic { kernel: Kernel::gaussian(0.5), c: 2.0, ..Logistic::default() };
+            let fit = learner.learn(&data, &Watch::none().with_reporter(note)).unwrap();
+            let seen = seen.into_inner().unwrap();
+            assert!(seen.len() > 2 && seen.iter().enumerate().all(|(k, &(done, _))| done == k as u64));
+            assert!(seen.windows(2).all(|pair| pair[1].1 < pair[0].1), "{seen:?}");
+            assert!((seen.last().unwrap().1 - fit.report.objective).abs() < 1e-3 * fit.report.objective);
         }
     }
 

@@ -79,11 +79,18 @@ pub(crate) struct Smooth<L> {
     pub loss: L,
     /// (m + 1) x q: the weights of the last solution, and below them the offsets.
     last: Option<Matrix>,
+    /// The name under which rounds are reported; none where the solution is one step of longer work.
+    stage: Option<&'static str>,
 }
 
 impl<L: RowLoss> Smooth<L> {
     pub fn new(loss: L) -> Self {
-        Smooth { loss, last: None }
+        Smooth { loss, last: None, stage: None }
+    }
+
+    /// With a report of every round.
+    pub fn reporting(self, stage: Option<&'static str>) -> Self {
+        Smooth { stage, ..self }
     }
 }
 
@@ -319,7 +326,10 @@ impl<L: RowLoss> Inner for Smooth<L> {
         let (m, q) = (coordinates.cols(), self.loss.n_outputs());
         let begin = self.last.take().filter(|x| x.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
         let mut run = Run::start(&self.loss, coordinates, begin);
-        for _ in 0..MOST_ROUNDS {
+        for round in 0..MOST_ROUNDS {
+            if let Some(stage) = self.stage {
+                watch.report(stage, round as u64, None, Some(run.value));
+            }
             if watch.cancelled() || run.round() {
                 break;
             }
