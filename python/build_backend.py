@@ -3,6 +3,7 @@
 `python build_backend.py [TARGET]` only compiles the program, with zig for a TARGET such as aarch64-unknown-linux-gnu, and puts it where maturin takes it from.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -41,7 +42,8 @@ def put_program(target: str | None = None) -> None:
     build = ["build"] if target is None else ["zigbuild", "--target", target]
     command = ["cargo", *build, "--quiet", "--release", "--manifest-path", str(manifest), "--message-format", "json"]
     built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    (path,) = [line.split('"executable":"')[1].split('"')[0] for line in built.splitlines() if '"executable":"' in line and '"name":"kernelet"' in line]
+    messages = [json.loads(line) for line in built.splitlines()]
+    (path,) = [message["executable"] for message in messages if message.get("executable") and message["target"]["name"] == "kernelet"]
     shutil.copy2(path, scripts / NAME)
 
 

@@ -37,7 +37,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support", "_reservoir", "_sums", "_placed"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_kernel_fit", "_table", "_support", "_reservoir", "_sums", "_placed"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:
@@ -49,7 +49,7 @@ class KernelMachine(BaseEstimator):
             _check_n_features(self, frame, reset=True)
         kernel = getattr(self, "kernel", "gaussian")
         if callable(kernel):
-            self._X_fit = X
+            self._X_fit, self._kernel_fit = X, kernel
             X = values_of(kernel, X, X)
         if self._values_are_given() and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
@@ -204,7 +204,7 @@ class KernelMachine(BaseEstimator):
         elif not (as_fitted and _core.all_finite(X)):
             X = sound(validate_data(self, X, reset=False, **ACCEPTED))
         if hasattr(self, "_X_fit"):
-            X = values_of(self.kernel, X, self._X_fit)
+            X = values_of(self._kernel_fit, X, self._X_fit)
         return rows_of(X)
 
     def _outputs(self, X):

@@ -36,9 +36,10 @@ pub struct Logistic {
     pub cache_bytes: usize,
 }
 
+/// C = 1, the default of the margin's losses, pulls probabilities of logistic regression far to the middle (docs/probabilities.md).
 impl Default for Logistic {
     fn default() -> Self {
-        Logistic { kernel: Kernel::gaussian(1.0), c: 1.0, class_weights: ClassWeights::Equal, cache_bytes: USUAL_BYTES }
+        Logistic { kernel: Kernel::gaussian(1.0), c: 10.0, class_weights: ClassWeights::Equal, cache_bytes: USUAL_BYTES }
     }
 }
 
