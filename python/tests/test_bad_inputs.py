@@ -1,6 +1,7 @@
 """Whatever is given, the answer is finite numbers or an error of Python with a sentence; never a panic."""
 
 import inspect
+import re
 import warnings
 
 import numpy as np
@@ -54,7 +55,8 @@ MODELS = {
     "function": SVC(kernel=rbf_kernel).fit(X, Y),
     "our own": kernelet.SparseLogistic(None).fit(X, Y),
 }
-every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+# Without the address of a function, so that every process that shares the tests gives them the same names.
+every = pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: re.sub(" at 0x[0-9a-f]+", "", str(estimator)))
 
 
 def check(cases):
