@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -17,10 +16,10 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _c
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
-from ._device import lies_on_card, outputs_there, placed
+from ._device import check_device, lies_on_card, outputs_there, placed
 from ._files import parameters, with_estimator
 from ._path import path_of
-from ._request import options_of, request, watched
+from ._request import options_of, request, threads_of, watched
 from ._tables import encoded, known, learned, needs_encoding
 from ._warnings import warn_of_training
 from ._types import Self
@@ -84,7 +83,8 @@ class KernelMachine(BaseEstimator):
                 value = self._usual_gamma()
             if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
-        return request(settings | more | options_of(getattr(self, "options", None)))
+        check_device(getattr(self, "device", None))
+        return request(settings | more | options_of(getattr(self, "options", None)), self._spelling())
 
     def _defaults(self) -> dict[str, Any]:
         """The values of the parameters that need not be asked for."""
@@ -121,7 +121,7 @@ class KernelMachine(BaseEstimator):
         return int(check_random_state(state).randint(2**31 - 1))
 
     def _threads(self) -> int:
-        return effective_n_jobs(getattr(self, "n_jobs", None))
+        return threads_of(getattr(self, "n_jobs", None))
 
     def _verbose(self):
         return getattr(self, "verbose", 0)

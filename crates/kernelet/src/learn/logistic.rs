@@ -222,7 +222,7 @@ mod tests {
             let (a, b) = (learner.learn(&twice, &Watch::none()).unwrap(), learner.learn(&data.select(&rows), &Watch::none()).unwrap());
             let outputs = |fit: &Fit| fit.machine.outputs_for(&data.points).unwrap();
             let apart = |a: Matrix, b: Matrix| a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-            assert!(apart(outputs(&a), outputs(&b)) < 1e-6);
+            assert!(apart(outputs(&a), outputs(&b)) < 1e-8);
             // Softmax leaves a number common to all offsets free.
             let offsets = &a.machine.offsets;
             assert!(offsets.len() == 1 || offsets.iter().sum::<f64>().abs() < 1e-12);
