@@ -60,7 +60,7 @@ test-python: ## builds the wheel, installs it in target/python-venv and runs the
 		$(MAKE) --no-print-directory wheel PROFILE=dev && \
 		target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl && \
 		target/python-venv/bin/mypy --no-error-summary --config-file python/pyproject.toml python/kernelet && \
-		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider . ; \
+		cd python/tests && ../../target/python-venv/bin/python -m pytest --quiet -p no:cacheprovider -n 2 . ; \
 	fi
 
 test-wheel: wheel ## audits the wheel and installs it in a fresh environment without Rust; SDIST=1 also builds the source distribution

@@ -3,6 +3,7 @@
 `python build_backend.py [TARGET]` only compiles the program, with zig for a TARGET such as aarch64-unknown-linux-gnu, and puts it where maturin takes it from.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -35,13 +36,15 @@ def folder_of_scripts() -> pathlib.Path:
 def put_program(target: str | None = None) -> None:
     """Compiles the program and puts it where maturin takes scripts from; a source distribution has none."""
     scripts = folder_of_scripts()
-    manifest = HERE.parent / "crates" / "kernelet-cli" / "Cargo.toml"
-    if not manifest.exists():
+    workspace = HERE.parent
+    if not (workspace / "crates" / "kernelet-cli").exists():
         return
     build = ["build"] if target is None else ["zigbuild", "--target", target]
-    command = ["cargo", *build, "--quiet", "--release", "--manifest-path", str(manifest), "--message-format", "json"]
-    built = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-    (path,) = [line.split('"executable":"')[1].split('"')[0] for line in built.splitlines() if '"executable":"' in line and '"name":"kernelet"' in line]
+    # Of the whole workspace, so that the library is compiled once for the program and the extension.
+    command = ["cargo", *build, "--quiet", "--release", "--workspace", "--bin", "kernelet", "--message-format", "json"]
+    built = subprocess.run(command, check=True, cwd=workspace, stdout=subprocess.PIPE, text=True).stdout
+    messages = [json.loads(line) for line in built.splitlines()]
+    (path,) = [message["executable"] for message in messages if message.get("executable") and message["target"]["name"] == "kernelet"]
     shutil.copy2(path, scripts / NAME)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._core import Machine, __version__
 
 if TYPE_CHECKING:
+    from . import decomposition as decomposition, kernel_ridge as kernel_ridge, svm as svm
     from ._basis import GreedyBasis
     from ._cascade import Cascade
     from ._compress import compress
@@ -52,7 +53,8 @@ __all__ = [
     "report",
 ]
 
-# Estimators are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
+# Estimators and modules are imported when they are first asked for, so that the command `kernelet` starts without scikit-learn.
+_MODULES = ("decomposition", "kernel_ridge", "svm")
 _HOMES = {
     "Cascade": "_cascade",
     "GoalWarning": "_goals",
@@ -77,6 +79,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'kernelet' has no attribute {name!r}")
     return getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)

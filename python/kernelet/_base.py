@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
@@ -17,10 +16,10 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, _c
 
 from . import _core
 from ._arrays import ACCEPTED, array_of, on_few_rows, rows_of, sound, unscaled, values_of
-from ._device import lies_on_card, outputs_there, placed
+from ._device import check_device, lies_on_card, outputs_there, placed
 from ._files import parameters, with_estimator
 from ._path import path_of
-from ._request import options_of, request, watched
+from ._request import options_of, request, threads_of, watched
 from ._tables import encoded, known, learned, needs_encoding
 from ._warnings import warn_of_training
 from ._types import Self
@@ -37,7 +36,7 @@ class KernelMachine(BaseEstimator):
 
     def _begin(self, X, y="no_validation", **checks):
         """Checks X and y; forgets what was learned before, so that an interrupted fit leaves nothing."""
-        for name in ("machine_", "path_", "tuning_", "_X_fit", "_table", "_support", "_reservoir", "_sums", "_placed"):
+        for name in ("machine_", "path_", "tuning_", "_X_fit", "_kernel_fit", "_table", "_support", "_reservoir", "_sums", "_placed"):
             self.__dict__.pop(name, None)
         frame = X if needs_encoding(X) and len(X) and not self._is_precomputed() else None
         if frame is not None:
@@ -49,7 +48,7 @@ class KernelMachine(BaseEstimator):
             _check_n_features(self, frame, reset=True)
         kernel = getattr(self, "kernel", "gaussian")
         if callable(kernel):
-            self._X_fit = X
+            self._X_fit, self._kernel_fit = X, kernel
             X = values_of(kernel, X, X)
         if self._values_are_given() and X.shape[0] != X.shape[1]:
             raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
@@ -84,7 +83,8 @@ class KernelMachine(BaseEstimator):
                 value = self._usual_gamma()
             if value is not default and not (np.isscalar(value) and value == default):
                 settings[setting] = value
-        return request(settings | more | options_of(getattr(self, "options", None)))
+        check_device(getattr(self, "device", None))
+        return request(settings | more | options_of(getattr(self, "options", None)), self._spelling())
 
     def _defaults(self) -> dict[str, Any]:
         """The values of the parameters that need not be asked for."""
@@ -121,7 +121,7 @@ class KernelMachine(BaseEstimator):
         return int(check_random_state(state).randint(2**31 - 1))
 
     def _threads(self) -> int:
-        return effective_n_jobs(getattr(self, "n_jobs", None))
+        return threads_of(getattr(self, "n_jobs", None))
 
     def _verbose(self):
         return getattr(self, "verbose", 0)
@@ -204,7 +204,7 @@ class KernelMachine(BaseEstimator):
         elif not (as_fitted and _core.all_finite(X)):
             X = sound(validate_data(self, X, reset=False, **ACCEPTED))
         if hasattr(self, "_X_fit"):
-            X = values_of(self.kernel, X, self._X_fit)
+            X = values_of(self._kernel_fit, X, self._X_fit)
         return rows_of(X)
 
     def _outputs(self, X):

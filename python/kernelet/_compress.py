@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d
@@ -20,7 +19,7 @@ from ._convert import Converted, convert
 from ._goals import GoalWarning
 from ._labels import Labels
 from ._path import Path
-from ._request import options_of, request, watched
+from ._request import options_of, request, threads_of, watched
 from ._tables import encoded
 from ._tables import known as known_of
 from ._warnings import warn
@@ -143,7 +142,7 @@ def compress(
         raise TypeError(f"n_vectors must be an integer or None, not {n_vectors!r}")
     if X is not None and y is not None:
         check_consistent_length(X, y)
-    work = _Work(asked, effective_n_jobs(n_jobs), verbose, X_calibrate)
+    work = _Work(asked, threads_of(n_jobs), verbose, X_calibrate)
     return work.smaller(model, X, y)
 
 

@@ -89,8 +89,8 @@ def of_our_own(model: KernelMachine) -> Converted:
         known["chosen_"] = []
     rows = None
     if hasattr(model, "_X_fit"):
-        known["_X_fit"] = model._X_fit
-        rows = values_of(model.kernel, model._X_fit, model._X_fit)
+        known |= {"_X_fit": model._X_fit, "_kernel_fit": model._kernel_fit}
+        rows = values_of(model._kernel_fit, model._X_fit, model._X_fit)
     return Converted(machine, type(model), model.get_params(deep=False), known, rows)
 
 
@@ -129,7 +129,7 @@ def _svm(model: Any, make: type[KernelMachine], decision: dict[str, Any], facts:
         if fitted is None:
             raise ValueError("the rows this model was trained on are not in it, so that its kernel function cannot be called; train it again")
         params["kernel"] = model.kernel
-        known |= {"_X_fit": fitted, "n_features_in_": fitted.shape[1]}
+        known |= {"_X_fit": fitted, "_kernel_fit": model.kernel, "n_features_in_": fitted.shape[1]}
         rows = values_of(model.kernel, fitted, fitted)
     return Converted(machine, make, params, known, rows)
 

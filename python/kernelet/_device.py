@@ -18,9 +18,16 @@ class Lying(NamedTuple):
     stream: int
 
 
+def check_device(device: Any) -> None:
+    """Rejects what cannot be the name of a device; the library looks whether there is one."""
+    if device is not None and not isinstance(device, str):
+        raise TypeError(f"device must be 'cpu', 'cuda', 'cuda:N' or None, not {device!r}")
+
+
 def placed(estimator: Any, machine: _core.Machine) -> _core.Machine:
     """The machine of an estimator on its device; put there once."""
     device: Any = getattr(estimator, "device", None)
+    check_device(device)
     if device is None or device == "cpu":
         return machine
     kept = estimator.__dict__.get("_placed")

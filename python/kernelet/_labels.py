@@ -211,7 +211,12 @@ class Probabilities(KernelMachine):
             One column for each of ``classes_``.
         """
         machine = self._fitted()
-        return machine.probabilities(self._checked(X), self._threads())
+        try:
+            return machine.probabilities(self._checked(X), self._threads())
+        except ValueError:
+            if json.loads(machine.description())["probabilities"]:
+                raise
+            raise ValueError("this machine has no probabilities: its model was trained without them, or its outputs are the same for all rows; scale the data, or change gamma") from None
 
     def predict_log_proba(self, X: Any) -> NDArray[Any]:
         """The logarithms of :meth:`predict_proba`."""

@@ -20,8 +20,8 @@ class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, La
 
     Parameters
     ----------
-    C : float, default=1.0
-        Cost of an error.
+    C : float, default=10.0
+        Cost of an error; small values pull the probabilities to the middle.
     {kernel}
     {budget}
     class_weight : dict, 'balanced' or None, default=None
@@ -58,7 +58,7 @@ class SparseLogistic(ClassifierMixin, StreamedClasses, Blocks, Probabilities, La
         self,
         n_vectors: int | None = 100,
         *,
-        C: float = 1.0,
+        C: float = 10.0,
         kernel: KernelLike = "gaussian",
         gamma: float | str = "scale",
         degree: int = 3,

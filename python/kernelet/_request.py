@@ -8,11 +8,20 @@ import sys
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 
 
-def request(settings: dict[str, Any]) -> str:
-    """The settings that are given, as the library reads them."""
-    return json.dumps({name: _plain(name, value) for name, value in settings.items() if value is not None and value is not False})
+def request(settings: dict[str, Any], names: dict[str, str] | None = None) -> str:
+    """The settings that are given, as the library reads them; messages have the names of parameters."""
+    given = {name: value for name, value in settings.items() if value is not None and value is not False}
+    return json.dumps({name: _plain((names or {}).get(name, str(name).replace("-", "_")), value) for name, value in given.items()})
+
+
+def threads_of(n_jobs: Any) -> int:
+    """How many threads."""
+    if n_jobs is not None and not isinstance(n_jobs, (int, np.integer)):
+        raise TypeError(f"n_jobs must be an integer or None, not {n_jobs!r}")
+    return int(effective_n_jobs(n_jobs))
 
 
 def options_of(options: Any) -> dict[str, Any]:
@@ -25,16 +34,20 @@ def options_of(options: Any) -> dict[str, Any]:
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if not isinstance(value, (bool, int, float, str, dict, list)):
-        raise TypeError(f"{name.replace('-', '_')} must be a number, a text or a bool, not {value!r}")
+    if not isinstance(value, (bool, int, float, str, list)) and not (isinstance(value, dict) and name == "class_weight"):
+        raise TypeError(f"{name} must be a number, a text or a bool, not {value!r}")
     if isinstance(value, float) and not np.isfinite(value):
-        raise ValueError(f"{name.replace('-', '_')} is {value}, but must be a finite number")
+        raise ValueError(f"{name} is {value}, but must be a finite number")
     return value
 
 
 def spelled(sentence: str, names: dict[str, str]) -> str:
-    """A message with settings by the names of parameters."""
-    return re.sub("`([a-z0-9-]+)`", lambda match: names.get(match[1], match[1].replace("-", "_")), sentence)
+    """A message with settings by the names of parameters: those in backticks, and the one whose value is wrong."""
+
+    def name(match: re.Match[str]) -> str:
+        return names.get(match[1], match[1].replace("-", "_"))
+
+    return re.sub("`([a-z0-9-]+)`", name, re.sub("^([a-z0-9-]+)(?= is .*, but must be )", name, sentence, flags=re.DOTALL))
 
 
 class Progress:

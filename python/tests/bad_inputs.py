@@ -257,5 +257,11 @@ SETTINGS = {
     "bias": ["x", 3],
     "options": [{"no-such": 1}, {"seed": -1}, {"seed": "a"}, {3: 4}, "text", 3, {"iterations": -1}, {"vectors": 0}, {"scale": "minmax"}, [("seed", 1)]],
     "random_state": [-1, "a", 1.5, float("nan"), 2**70],
-    "n_jobs": [0, "a", 1.5],
+    "n_jobs": [0, "a", 1.5, [1], {}, object()],
+    "device": ["x", "", True, False, 3, [1], {}],
+    "ard": ["x", 3, [1], {"a": 1}],
+    "projection": [0, "x", 10**9, *NOT_NUMBERS],
+    "tune": ["x", 3, [1]],
+    "whiten": ["x", 3, {}],
+    "deviation": ["x", 3],
 }

@@ -71,6 +71,17 @@ def test_logistic_probabilities_are_those_of_a_linear_model_with_the_linear_kern
     assert list(ours.classes_) == ["no", "yes"]
 
 
+def test_the_default_cost_is_the_library_s_however_logistic_regression_is_trained():
+    X, y = IRIS
+    asked = {"c": 10}
+    np.testing.assert_array_equal(SparseLogistic(None).fit(X, y).predict_proba(X), SparseLogistic(None, options=asked).fit(X, y).predict_proba(X))
+    blocks = [(X[::2], y[::2]), (X[1::2], y[1::2])]
+    few = {"iterations": 5}
+    default, given = (SparseLogistic(5, random_state=0, options=few | more).fit_blocks(blocks) for more in ({}, asked))
+    np.testing.assert_array_equal(default.predict_proba(X), given.predict_proba(X))
+    assert SparseLogistic(None, C=1.0).fit(X, y).predict_proba(X).max() < SparseLogistic(None).fit(X, y).predict_proba(X).max()
+
+
 def test_probabilities_of_several_classes_sum_to_one():
     X, y = IRIS
     for model in (SparseLogistic(10, C=10, random_state=0), SparseLogistic(10, method="greedy-basis"), SparseKernelFisher(10)):

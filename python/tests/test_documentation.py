@@ -13,7 +13,7 @@ from kernelet import _core
 
 ROOT = pathlib.Path(kernelet.__file__).parent
 MODULES = [f"kernelet.{module.name}" for module in pkgutil.iter_modules([str(ROOT)]) if module.name != "_core"]
-PAGES = [pathlib.Path(__file__).parents[2] / "docs" / name for name in ("python.md", "tutorials/python.md")]
+PAGES = [pathlib.Path(__file__).parents[2] / "docs" / name for name in ("python.md", "replace-svc.md", "tutorials/python.md")]
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -10,7 +10,17 @@ from sklearn.datasets import load_iris
 from sklearn.metrics.pairwise import chi2_kernel, polynomial_kernel, rbf_kernel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from kernelet import GreedyBasis, SparseKernelFisher, SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, SparseSVR
+from kernelet import (
+    GreedyBasis,
+    SparseKernelFisher,
+    SparseKernelPCA,
+    SparseKernelRidge,
+    SparseLogistic,
+    SparseOneClassSVM,
+    SparseSVC,
+    SparseSVR,
+    compress,
+)
 
 X, Y = load_iris(return_X_y=True)
 UNSUPERVISED = (SparseOneClassSVM, SparseKernelPCA, GreedyBasis)
@@ -82,3 +92,16 @@ def test_smaller_sizes_of_a_function_keep_their_vectors():
     four = model.at(4)
     assert four.n_vectors_ == 4 and four.vectors_.shape == (4, 4)
     np.testing.assert_allclose(four.decision_function(X), SparseSVC(4, kernel="poly", gamma=0.1, coef0=1, method="greedy-basis", random_state=0).fit(X, Y).decision_function(X), atol=1e-2)
+
+
+@pytest.mark.parametrize("n_vectors", [None, 12])
+def test_a_fitted_machine_keeps_its_kernel_function_whatever_is_set_afterwards(n_vectors):
+    model = SparseSVC(n_vectors, kernel=cubic, random_state=0).fit(X, Y)
+    want = model.decision_function(X)
+    for kernel in ("rbf", "precomputed", half, None):
+        np.testing.assert_array_equal(model.set_params(kernel=kernel).decision_function(X), want)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).decision_function(X), want)
+    small = compress(model, n_vectors=4)
+    assert small.n_vectors_ <= 4 and small.score(X, Y) > 0.9
+    other = SparseSVC(n_vectors, kernel="poly", gamma=0.1, coef0=1, random_state=0).fit(X, Y)
+    np.testing.assert_array_equal(other.decision_function(X), other.set_params(kernel=cubic).decision_function(X))

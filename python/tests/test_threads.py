@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from kernelet import SparseSVC
+from kernelet import RVC, RVR, SparseKernelFisher, SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, SparseSVR, svm
 
 LONG = """
     import numpy as np, os, signal, threading, time
@@ -112,6 +112,17 @@ def test_progress_is_printed_on_standard_error(capsys):
     SparseSVC(60, options={"iterations": 100}, random_state=0, verbose=1).fit(X, (X[:, 0] > X[:, 1] ** 2).astype(int))
     printed = capsys.readouterr()
     assert " of " in printed.err and not printed.out
+
+
+@pytest.mark.parametrize(
+    "make", [SparseSVC, SparseSVR, SparseLogistic, SparseOneClassSVM, SparseKernelRidge, SparseKernelFisher, SparseKernelPCA, svm.NuSVC, svm.NuSVR, RVC, RVR]
+)
+def test_every_fit_of_a_full_machine_reports_on_standard_error(make, capsys):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    full = {} if make in (RVC, RVR) else {"n_vectors": None}
+    make(verbose=1, **full).fit(X, y)
+    printed = capsys.readouterr()
+    assert printed.err.startswith("\r") and printed.err.endswith("\n") and not printed.out
 
 
 def test_the_program_runs_as_a_module(tmp_path):

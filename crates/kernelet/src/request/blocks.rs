@@ -14,7 +14,7 @@ use crate::{
     device::Device,
     kernel::Kernel,
     learn::{
-        Multiclass,
+        Logistic, Multiclass,
         blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
         direct::{DirectLoss, Growth, Init},
     },
@@ -176,11 +176,11 @@ impl Train {
     }
 
     fn block_learner(&self) -> BlockLearner {
-        let (c, class_weights) = (self.settings.c.unwrap_or(1.0), self.settings.class_weight.clone().unwrap_or_default());
+        let (c, class_weights) = (self.settings.c, self.settings.class_weight.clone().unwrap_or_default());
         let estimator = match self.learner() {
-            LearnerName::Logistic => BlockEstimator::Logistic { c, class_weights },
+            LearnerName::Logistic => BlockEstimator::Logistic { c: c.unwrap_or(Logistic::default().c), class_weights },
             LearnerName::Ridge => BlockEstimator::Ridge { lambda: self.settings.lambda.unwrap_or(1.0) },
-            _ => BlockEstimator::Margin { c, class_weights },
+            _ => BlockEstimator::Margin { c: c.unwrap_or(1.0), class_weights },
         };
         BlockLearner { estimator, search: self.search(), sample_first: self.search.sample_first, ..BlockLearner::default() }
     }

@@ -159,6 +159,7 @@ pub struct Tuned {
 
 const C: Tuned =
     Tuned { name: "c", grid: &[0.1, 1.0, 10.0, 100.0, 1000.0], with_metric: &[1.0, 10.0, 100.0], place: |settings| &mut settings.c };
+const LOGISTIC_C: Tuned = Tuned { with_metric: &[10.0, 1.0, 100.0], ..C };
 // Half a step of the grid up is still a nu that most data allow.
 const NU: Tuned = Tuned { name: "nu", grid: &[0.001, 0.01, 0.1], with_metric: &[0.5], place: |settings| &mut settings.nu };
 const LAMBDA: Tuned = Tuned {
@@ -186,7 +187,8 @@ impl LearnerName {
     /// The setting that tuning searches beside the width.
     pub(super) fn tuned(self) -> Option<Tuned> {
         match self {
-            LearnerName::Svc | LearnerName::Svr | LearnerName::NuSvr | LearnerName::Logistic => Some(C),
+            LearnerName::Svc | LearnerName::Svr | LearnerName::NuSvr => Some(C),
+            LearnerName::Logistic => Some(LOGISTIC_C),
             LearnerName::NuSvc | LearnerName::OneClass => Some(NU),
             LearnerName::Ridge | LearnerName::Fisher => Some(LAMBDA),
             LearnerName::Pca | LearnerName::Rvm | LearnerName::Parzen | LearnerName::NadarayaWatson => None,

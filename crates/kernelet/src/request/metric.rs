@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     data::{Dataset, Scale, read::Wanted},
-    kernel::Kernel,
+    kernel::{Kernel, Precomputed},
     learn::{
         Learner,
         direct::{Learned, LearnedMetric, Searched},
@@ -118,6 +118,11 @@ impl Train {
         if width && kernel.gamma().is_none() {
             return Err(Error::request(format!("the {} kernel has no `gamma` to be learned", kernel.name())));
         }
+        if kernel == Kernel::Precomputed(Precomputed {}) {
+            return Err(Error::request(
+                "a learned metric needs features, and with the kernel precomputed only its values are given; leave `ard` and `projection` out",
+            ));
+        }
         if matches!(plan, Plan::Baseline(_)) {
             return Err(Error::request(format!("a learned metric is not used by {}", self.described(plan))));
         }
@@ -197,4 +202,19 @@ pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
         true => format!("validation rows prefer {name}: an error of {best:.4} against {one:.4} with one width"),
         false => format!("validation rows do not prefer {name} (an error of {best:.4}) to one width ({one:.4}), which is used"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::request::Train;
+
+    #[test]
+    fn a_metric_is_not_learned_from_kernel_values() {
+        for asked in ["\"ard\": true", "\"projection\": 2"] {
+            for vectors in ["", ", \"vectors\": 4", ", \"vectors\": 4, \"method\": \"random\""] {
+                let train = Train::from_json(&format!("{{\"kernel\": \"precomputed\", {asked}{vectors}}}")).unwrap();
+                assert!(train.check().unwrap_err().to_string().contains("a learned metric needs features"), "{asked}{vectors}");
+            }
+        }
+    }
 }

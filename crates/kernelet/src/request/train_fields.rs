@@ -51,7 +51,7 @@ pub(super) const FIELDS: &[Field] = &[
     Field::number("coef0", "R", "Constant of the polynomial and sigmoid kernels [default: 0].").in_group(KERNEL),
     Field::number("exponent", "E", "Exponent of the inverse multiquadric kernel, (1 + gamma |x - z|^2)^E; below 0 [default: -0.5].").in_group(KERNEL),
     Field::name("scale", "HOW", Scaling::names, "Scale the features; the scaling becomes part of the model [default: none; standard where a metric is learned].").in_group("Scaling"),
-    Field::number("c", "C", "Cost of an error (svc, svr, nu-svr, logistic; fisher with --bias svm or --coefficients margin) [default: 1].").in_group(ESTIMATOR),
+    Field::number("c", "C", "Cost of an error (svc, svr, nu-svr, logistic; fisher with --bias svm or --coefficients margin) [default: 1; logistic 10].").in_group(ESTIMATOR),
     Field::number(
         "nu",
         "N",

@@ -74,16 +74,26 @@ const PARTS: usize = 16;
 /// A step that promises to lower the value by no more than this part of it is the last one.
 const LAST: f64 = 1e-11;
 
+/// The same where the solution is the machine itself: weights of rows and copies of them then give the same machine to eight digits.
+const LAST_OF_ALL: f64 = 1e-14;
+
 /// A machine with such a loss.
 pub(crate) struct Smooth<L> {
     pub loss: L,
     /// (m + 1) x q: the weights of the last solution, and below them the offsets.
     last: Option<Matrix>,
+    /// The name under which rounds are reported where the solution is the machine itself; none where it is one step of longer work.
+    stage: Option<&'static str>,
 }
 
 impl<L: RowLoss> Smooth<L> {
     pub fn new(loss: L) -> Self {
-        Smooth { loss, last: None }
+        Smooth { loss, last: None, stage: None }
+    }
+
+    /// With a report of every round.
+    pub fn reporting(self, stage: Option<&'static str>) -> Self {
+        Smooth { stage, ..self }
     }
 }
 
@@ -100,13 +110,15 @@ struct Run<'a, L> {
     value: f64,
     /// The preconditioner of each output, or one for all; empty before the first round.
     factors: Vec<Cholesky>,
+    /// A step that promises to lower the value by no more than this part of it is the last one.
+    last: f64,
 }
 
 impl<'a, L: RowLoss> Run<'a, L> {
-    fn start(loss: &'a L, coordinates: &'a Coordinates<'a>, x: Matrix) -> Self {
+    fn start(loss: &'a L, coordinates: &'a Coordinates<'a>, x: Matrix, last: f64) -> Self {
         let (n, q) = (coordinates.rows(), loss.n_outputs());
         let outputs = times(coordinates, &x);
-        let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0, factors: vec![] };
+        let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0, factors: vec![], last };
         run.update();
         run
     }
@@ -218,7 +230,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
             return true;
         }
         let along = times(self.coordinates, &step);
-        if promised <= LAST * self.value.abs() {
+        if promised <= self.last * self.value.abs() {
             add(&mut self.x, 1.0, &step);
             add(&mut self.outputs, 1.0, &along);
             self.update();
@@ -318,8 +330,12 @@ impl<L: RowLoss> Inner for Smooth<L> {
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
         let (m, q) = (coordinates.cols(), self.loss.n_outputs());
         let begin = self.last.take().filter(|x| x.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
-        let mut run = Run::start(&self.loss, coordinates, begin);
-        for _ in 0..MOST_ROUNDS {
+        let last = if self.stage.is_some() { LAST_OF_ALL } else { LAST };
+        let mut run = Run::start(&self.loss, coordinates, begin, last);
+        for round in 0..MOST_ROUNDS {
+            if let Some(stage) = self.stage {
+                watch.report(stage, round as u64, None, Some(run.value));
+            }
             if watch.cancelled() || run.round() {
                 break;
             }

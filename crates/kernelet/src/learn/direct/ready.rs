@@ -66,7 +66,7 @@ impl<'a> Ready<'a> {
         match self {
             Ready::Ridge { targets, weights, lambda } => Box::new(Squared { targets, weights, lambda: *lambda }),
             Ready::Fisher { scatter, mu } => Box::new(Discriminant { scatter, mu: *mu }),
-            Ready::Logistic(rows) => rows.inner(),
+            Ready::Logistic(rows) => rows.inner(None),
             Ready::OneClass { costs, nu, width } => Box::new(Smooth::new(SoftNovelty { costs, nu: *nu, width: *width })),
             Ready::Svr { targets, costs, epsilon, width } => {
                 Box::new(Smooth::new(SoftInsensitive { targets, costs, epsilon: *epsilon, width: *width }))
