@@ -81,7 +81,10 @@ pub(super) struct Among {
 fn assemble(cascade: &Cascade, name: &str, pieces: Pieces) -> Result<Code> {
     let codes = &pieces.codes;
     let classes = cascade.stages.first().map_or(0, |stage| stage.machine.decision.labels().len());
-    let stack = codes.iter().map(|code| code.size.stack).max().unwrap_or(0) + 4 * classes;
+    // A machine at work, and the arrays of the functions below: outputs of at most 8 bytes, the classes in question and their votes.
+    let machines = cascade.stages.iter().map(|stage| &stage.machine).chain(&cascade.full);
+    let outputs = machines.map(|machine| machine.n_outputs() + 1).max().unwrap_or(0);
+    let stack = codes.iter().map(|code| code.size.stack).max().unwrap_or(0) + 8 * outputs + 8 * classes;
     let size = Size { constants: codes.iter().map(|code| code.size.constants).sum(), stack };
     let source = codes.iter().map(|code| code.source.clone()).chain([functions(cascade, &pieces)?]).collect::<Vec<_>>().join("\n");
     let named = |text: String| text.replace('@', &format!("{name}_")).replace('$', &format!("{}_", name.to_ascii_uppercase()));
