@@ -3,7 +3,7 @@
     python3 docs/site.py MDBOOK FOLDER
 
 The pages are those of docs/. Pages of the repository's root that they link to go into a folder `project`, and links to source files become
-plain text, because the site has no source code.
+plain text, because the site has no source code. The page of the studio is part of the site where `make studio` has made it.
 """
 
 import html.parser
@@ -34,6 +34,7 @@ no-section-label = true
 [output.html.search]
 limit-results = 20
 """
+STUDIO = ROOT / "target" / "studio" / "index.html"
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -130,6 +131,13 @@ def main(mdbook: str, folder: pathlib.Path) -> None:
     missing = [str(path.relative_to(source)) for path in source.rglob("*.md") if path.name != "SUMMARY.md" and str(path.relative_to(source)) not in listed]
     if missing:
         raise SystemExit("not in docs/SUMMARY.md: " + ", ".join(missing))
+    if STUDIO.exists():
+        shutil.copy(STUDIO, source / "studio-page.html")
+        page = source / "studio.md"
+        title, rest = page.read_text().split("\n", 1)
+        page.write_text(f"{title}\n\n**[Open the studio](studio-page.html)**\n{rest}")
+    else:
+        print("target/studio/index.html is not there: the site has no studio; make studio makes it")
     (folder / "book.toml").write_text(BOOK)
     subprocess.run([mdbook, "build", str(folder)], check=True)
     found = broken(folder / "html")

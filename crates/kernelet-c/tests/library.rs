@@ -1,5 +1,8 @@
 //! The library as C, C++ and R programs use it.
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // All of this is tests.
+#[path = "../../kernelet/tests/targets/cases.rs"]
+mod cases;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -8,6 +11,7 @@ use std::{
 
 use kernelet::{
     data::{banana, sinc},
+    machine::Machine,
     model,
     prelude::*,
 };
@@ -139,4 +143,55 @@ fn the_example_in_r_runs_with_the_shared_library() {
     run.current_dir(&folder).arg("predict.R").env("LD_LIBRARY_PATH", &folder);
     let labels: Vec<&str> = want.iter().take(3).map(|line| line.split(' ').next().unwrap()).collect();
     assert_eq!(done(run).lines().collect::<Vec<_>>(), labels);
+}
+
+/// The numbers of a row as the library gives them: outputs, predicted numbers, probabilities, deviations.
+fn said(machine: &Machine, points: &Points) -> Vec<String> {
+    let outputs = machine.outputs_for(points).unwrap();
+    let probabilities = machine.check_probabilities().ok().map(|_| machine.probabilities(&outputs).unwrap());
+    let deviations = machine.deviations(points).ok();
+    let labels = machine.decision.labels();
+    let line = |i: usize| {
+        let row = outputs.row(i);
+        let (first, predicted) = match labels.get(machine.decision.class(row)) {
+            Some(label) => (label.text().to_string(), vec![]),
+            None => ("-".to_string(), machine.decision.numbers(row)),
+        };
+        let more = probabilities.iter().chain(&deviations).flat_map(|values| values.row(i).to_vec());
+        let numbers = row.iter().copied().chain(predicted).chain(more).map(|number| format!(" {number:?}"));
+        first + &numbers.collect::<String>()
+    };
+    (0..points.len()).map(line).collect()
+}
+
+#[test]
+fn machines_of_every_kind_predict_in_c_as_here_to_the_last_bit() {
+    let Some(compiler) = tool("gcc") else { return };
+    let folder = folder("every");
+    let (mut names, mut want) = (vec![], vec![]);
+    for case in cases::all() {
+        // The rows of a file are those of the test, so that none is rounded.
+        let rows = cases::rows(&case.machine, 40);
+        let list: Vec<String> = rows.values().iter().map(|value| format!("{value:?}")).collect();
+        model::save(&case.machine, folder.join(&case.name)).unwrap();
+        fs::write(folder.join(format!("{}.rows", case.name)), list.join(" ")).unwrap();
+        want.extend(said(&case.machine, &Points::from(rows)));
+        names.push(case.name);
+    }
+    assert!(names.len() >= 50);
+    let mut compile = Command::new(compiler);
+    compile.args(["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-fsanitize=address,undefined"]);
+    compile.arg("-I").arg(here("include")).arg(here("tests/c/every.c")).arg(library("libkernelet_c.a"));
+    compile.args(["-lpthread", "-ldl", "-lm", "-o"]).arg(folder.join("every"));
+    done(compile);
+    let mut run = Command::new(folder.join("every"));
+    run.current_dir(&folder).args(&names);
+    let printed = done(run);
+    assert_eq!(printed.lines().count(), want.len());
+    for (have, want) in printed.lines().zip(&want) {
+        let (mut have, mut want) = (have.split(' '), want.split(' '));
+        assert_eq!(have.next(), want.next());
+        let numbers = |words: std::str::Split<char>| words.map(|word| word.parse::<f64>().unwrap().to_bits()).collect::<Vec<u64>>();
+        assert_eq!(numbers(have), numbers(want));
+    }
 }

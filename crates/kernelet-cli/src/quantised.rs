@@ -1,13 +1,18 @@
 //! Which type the numbers of a C source have, and what their rounding costs on rows.
+use std::borrow::Cow;
+
 use kernelet::{
     Named,
-    data::{Dataset, Target},
+    data::{Dataset, Points, Target},
     evaluate::{agreement, score},
     linalg::Matrix,
-    machine::{Machine, Prediction, Predictor},
+    machine::{
+        Machine, Prediction, Predictor,
+        cascade::{Cascade, CascadePredictor},
+    },
     model::{
         Precision,
-        fixed::{Fixed, Width},
+        fixed::{Fixed, FixedCascade, Width},
     },
 };
 use serde::Serialize;
@@ -53,12 +58,48 @@ impl Numbers {
     }
 }
 
-/// A machine in a type, and the loss where it was measured.
+/// What is exported.
+#[derive(Clone, Copy)]
+pub enum Source<'a> {
+    /// One machine.
+    Machine(&'a Machine),
+    /// A cascade of them.
+    Cascade(&'a Cascade),
+}
+
+/// The same in whole numbers.
+pub enum Whole {
+    /// One machine.
+    Machine(Fixed),
+    /// A cascade of them.
+    Cascade(FixedCascade),
+}
+
+impl Source<'_> {
+    fn whole(self, width: Width, rows: Option<&Points>) -> kernelet::Result<Whole> {
+        match self {
+            Source::Machine(machine) => Fixed::of(machine, width, rows).map(Whole::Machine),
+            Source::Cascade(cascade) => FixedCascade::of(cascade, width, rows).map(Whole::Cascade),
+        }
+    }
+
+    fn predict(self, precision: Precision, rows: &Points) -> kernelet::Result<Prediction> {
+        let answers = |ready: CascadePredictor| ready.predict(rows).map(|answers| answers.prediction);
+        match (self, precision) {
+            (Source::Machine(machine), Precision::F32) => Predictor::single(machine).predict(rows),
+            (Source::Machine(machine), Precision::F64) => machine.predict(rows),
+            (Source::Cascade(cascade), Precision::F32) => answers(CascadePredictor::single(Cow::Borrowed(cascade))),
+            (Source::Cascade(cascade), Precision::F64) => answers(cascade.ready()),
+        }
+    }
+}
+
+/// A machine or a cascade in a type, and the loss where it was measured.
 pub struct Chosen {
     /// The type.
     pub numbers: Numbers,
-    /// The machine in whole numbers, where they are.
-    pub fixed: Option<Fixed>,
+    /// In whole numbers, where they are.
+    pub whole: Option<Whole>,
     /// What the rounding costs.
     pub loss: Option<Loss>,
 }
@@ -80,8 +121,8 @@ pub struct Loss {
 }
 
 impl Loss {
-    fn of(machine: &Machine, rounded: &Prediction, data: &Dataset) -> Result<Loss> {
-        let exact = machine.predict(&data.points)?;
+    fn of(source: Source, rounded: &Prediction, data: &Dataset) -> Result<Loss> {
+        let exact = source.predict(Precision::F64, &data.points)?;
         let (metric, before, after) = match (&exact, rounded) {
             (Prediction::Values(exact), Prediction::Values(rounded)) if data.target == Target::None => {
                 ("relative-mse", 0.0, change(exact, rounded))
@@ -123,32 +164,33 @@ fn change(exact: &Matrix, rounded: &Matrix) -> f64 {
     if spread > 0.0 { squared / spread } else { squared }
 }
 
-/// The machine in a type, measured where there are rows.
-pub fn in_type(machine: &Machine, numbers: Numbers, data: Option<&Dataset>) -> Result<Chosen> {
-    let fixed = match numbers {
-        Numbers::Whole(width) => Some(Fixed::of(machine, width, data.map(|data| &data.points))?),
+/// A machine or a cascade in a type, measured where there are rows.
+pub fn in_type(source: Source, numbers: Numbers, data: Option<&Dataset>) -> Result<Chosen> {
+    let whole = match numbers {
+        Numbers::Whole(width) => Some(source.whole(width, data.map(|data| &data.points))?),
         Numbers::Real(_) => None,
     };
-    let Some(data) = data else { return Ok(Chosen { numbers, fixed, loss: None }) };
-    let rounded = match (&fixed, numbers) {
-        (Some(fixed), _) => fixed.predict(&data.points)?,
-        (None, Numbers::Real(Precision::F32)) => Predictor::single(machine).predict(&data.points)?,
-        (None, _) => machine.predict(&data.points)?,
+    let Some(data) = data else { return Ok(Chosen { numbers, whole, loss: None }) };
+    let rounded = match (&whole, numbers) {
+        (Some(Whole::Machine(fixed)), _) => fixed.predict(&data.points)?,
+        (Some(Whole::Cascade(fixed)), _) => fixed.predict(&data.points)?,
+        (None, Numbers::Real(precision)) => source.predict(precision, &data.points)?,
+        (None, Numbers::Whole(_)) => source.predict(Precision::F64, &data.points)?,
     };
-    Ok(Chosen { numbers, fixed, loss: Some(Loss::of(machine, &rounded, data)?) })
+    Ok(Chosen { numbers, whole, loss: Some(Loss::of(source, &rounded, data)?) })
 }
 
 /// The smallest type whose loss is at most `most`; types that have no place for the machine are passed over.
-pub fn smallest(machine: &Machine, most: f64, data: &Dataset) -> Result<Chosen> {
+pub fn smallest(source: Source, most: f64, data: &Dataset) -> Result<Chosen> {
     if !(most >= 0.0 && most.is_finite()) {
         return Err(Failure::usage(format!("--max-loss is {most}, but must be a finite number of at least 0")));
     }
     for numbers in ALL {
-        match in_type(machine, numbers, Some(data)) {
+        match in_type(source, numbers, Some(data)) {
             Ok(chosen) if chosen.loss.as_ref().is_some_and(|loss| loss.loss <= most) => return Ok(chosen),
             Err(failure) if numbers == Numbers::Real(Precision::F64) => return Err(failure),
             _ => {}
         }
     }
-    in_type(machine, Numbers::Real(Precision::F64), Some(data))
+    in_type(source, Numbers::Real(Precision::F64), Some(data))
 }

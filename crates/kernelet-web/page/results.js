@@ -72,7 +72,7 @@ const drawPlane = level => {
   canvas.setAttribute("aria-label", `The predicted classes over ${names[0]} and ${names[1]}`);
   context.clearRect(0, 0, canvas.width, canvas.height);
   context.globalAlpha = .3;
-  cells.forEach((cell, i) => { context.fillStyle = colours[cell % 6](); context.fillRect((i % side) * size, canvas.height - (Math.floor(i / side) + 1) * size, size + .5, size + .5); });
+  cells.forEach((cell, i) => { context.fillStyle = colours[cell % 6](); context.fillRect((i % side) * size, canvas.height - (Math.floor(i / side) + 1) * size, size, size); });
   context.globalAlpha = 1;
   for (const [a, b, label] of points) {
     const place = labels.indexOf(label);
@@ -100,7 +100,7 @@ const show = place => {
   if (level.confusion) drawConfusion(byId("confusion-table"), byId("confusion-about"), { names: level.labels, cells: level.confusion, rest: level.confusion_rest, rowsName: measured() });
   byId("scales").hidden = !level.feature_scales.length;
   if (level.feature_scales.length) drawScales(byId("scales-table"), byId("scales-about"), level.feature_scales);
-  byId("pad").hidden = byId("clear").hidden = !level.image;
+  byId("drawing").hidden = byId("clear").hidden = !level.image;
   byId("next-row").hidden = !page.opened.rows;
   if (byId("row").value.trim()) predict();
 };

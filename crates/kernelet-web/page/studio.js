@@ -93,7 +93,7 @@ const run = async () => {
       byId("progress").removeAttribute("value");
       const clock = performance.now();
       const { answer, file, stopped } = await ask(kindNow === "compress" ? { do: "compress", settings: given, vectors: size } : { do: "train", settings: given, vectors: size });
-      if (stopped) { byId("doing").textContent = "Stopped; " + many(page.levels.length, "machine") + " until then."; break; }
+      if (stopped) { byId("doing").textContent = `Stopped: ${many(page.levels.length, "machine")} kept; what was in progress is lost.`; break; }
       if (answer.failed) { fail(answer.failed); byId("doing").textContent = ""; break; }
       (answer.notes || []).forEach(sentence => notes.add(sentence));
       note([...notes]);

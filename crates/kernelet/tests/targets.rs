@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr)] // All of this is tests.
 #[path = "targets/c_source.rs"]
 mod c_source;
+#[path = "targets/cascades.rs"]
+mod cascades;
 #[path = "targets/cases.rs"]
 mod cases;
 #[path = "targets/fixed.rs"]

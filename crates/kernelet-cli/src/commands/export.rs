@@ -14,7 +14,7 @@ use crate::{
     input::{self, Input, Loaded},
     layout::{count, counted, list},
     losses,
-    quantised::{self, Chosen, Loss, Numbers},
+    quantised::{self, Chosen, Loss, Numbers, Source, Whole},
     session::{Answer, Session},
 };
 
@@ -126,7 +126,7 @@ impl Export {
             session.note(format!("{} of {} stay: {}", kept.len(), counted(machine.dim(), "feature"), list(&names)));
             machine = smaller;
         }
-        let chosen = self.chosen(&machine, session)?;
+        let chosen = self.chosen(Source::Machine(&machine), session)?;
         let lost = losses::of(&machine, self.to, chosen.numbers, self.style());
         let report_losses = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
         let mut exported = match self.to {
@@ -135,14 +135,19 @@ impl Export {
             To::Json => self.write_text(|path| json::save(&machine, path), || {}),
             To::Javascript => self.write_text(|path| javascript::save(&machine, path), report_losses),
             To::Libsvm => self.write_libsvm(machine, report_losses),
-            To::C => self.write_c(&machine, &chosen, report_losses),
+            To::C => self.write_c(Source::Machine(&machine), &chosen, report_losses),
             To::Onnx => self.write_onnx(&machine, report_losses),
         }?;
-        if let (To::C, Chosen { numbers, loss: Some(loss), .. }) = (self.to, &chosen) {
-            session.note(loss.sentence(*numbers));
+        exported.lost = lost;
+        self.finish(exported, chosen, session)
+    }
+
+    /// Says what the type of the numbers cost, and what was written.
+    fn finish(&self, mut exported: Exported, chosen: Chosen, session: &Session) -> Result<()> {
+        if let (To::C, Some(loss)) = (self.to, &chosen.loss) {
+            session.note(loss.sentence(chosen.numbers));
         }
         (exported.precision, exported.loss) = (matches!(self.to, To::C | To::Onnx).then(|| chosen.numbers.name()), chosen.loss);
-        exported.lost = lost;
         exported.talk(session);
         session.answer(&exported)
     }
@@ -157,21 +162,23 @@ impl Export {
     }
 
     /// The machine in the type that is asked for, or the smallest whose loss is allowed.
-    fn chosen(&self, machine: &Machine, session: &Session) -> Result<Chosen> {
+    fn chosen(&self, source: Source, session: &Session) -> Result<Chosen> {
         let numbers = self.precision.unwrap_or(Numbers::Real(self.precision()));
-        if self.to != To::C {
-            return Ok(Chosen { numbers, fixed: None, loss: None });
-        }
+        let reading = match source {
+            Source::Machine(machine) => Some(machine),
+            Source::Cascade(cascade) => cascade.stages.first().map(|stage| &stage.machine),
+        };
+        let Some(machine) = reading.filter(|_| self.to == To::C) else { return Ok(Chosen { numbers, whole: None, loss: None }) };
         let wanted = input::target_of(machine);
         let data = self.data.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose()?;
         match (self.max_loss, &data) {
-            (Some(most), Some(data)) => quantised::smallest(machine, most, data),
+            (Some(most), Some(data)) => quantised::smallest(source, most, data),
             _ => {
                 if self.is_whole() && data.is_none() {
                     session
                         .note("the ranges of the features are guessed from the vectors; --data takes them from rows and measures the loss");
                 }
-                quantised::in_type(machine, numbers, data.as_ref())
+                quantised::in_type(source, numbers, data.as_ref())
             }
         }
     }
@@ -249,28 +256,32 @@ impl Export {
         if self.drop_features.is_some() {
             return Err(Failure::usage("--drop-features is for one machine, and this is a cascade of several"));
         }
-        if self.is_whole() || self.data.is_some() {
-            return Err(Failure::usage("a cascade is exported with --precision f64 or f32, without --data"));
-        }
-        let code = c::cascade_to_code(cascade, &self.c_options(), &c::header_name(&self.output)?)?;
-        let exported = self.written_c(&code)?;
-        exported.talk(session);
-        session.answer(&exported)
+        let source = Source::Cascade(cascade);
+        let chosen = self.chosen(source, session)?;
+        let exported = self.write_c(source, &chosen, || {})?;
+        self.finish(exported, chosen, session)
     }
 
-    fn c_options(&self) -> c::Options {
-        c::Options { name: self.name.clone().unwrap_or_else(|| c::name_of(&self.output)), precision: self.precision() }
-    }
-
-    fn write_c(&self, machine: &Machine, chosen: &Chosen, report_losses: impl Fn()) -> Result<Exported> {
-        let (name, header_name) = (self.c_options().name, c::header_name(&self.output)?);
-        let code = match (&chosen.fixed, chosen.numbers) {
-            (Some(fixed), _) => c::fixed_code(machine, fixed, &name, &header_name),
-            (None, Numbers::Real(precision)) => c::to_code(machine, &c::Options { name, precision }, &header_name),
-            (None, Numbers::Whole(_)) => Err(kernelet::Error::data("the machine was not quantised")),
+    fn write_c(&self, source: Source, chosen: &Chosen, report_losses: impl Fn()) -> Result<Exported> {
+        let name = self.name.clone().unwrap_or_else(|| c::name_of(&self.output));
+        let header_name = c::header_name(&self.output)?;
+        let code = match (source, &chosen.whole, chosen.numbers) {
+            (Source::Machine(machine), Some(Whole::Machine(fixed)), _) => c::fixed_code(machine, fixed, &name, &header_name),
+            (Source::Cascade(cascade), Some(Whole::Cascade(fixed)), _) => c::fixed_cascade_to_code(cascade, fixed, &name, &header_name),
+            (Source::Machine(machine), None, Numbers::Real(precision)) => {
+                c::to_code(machine, &c::Options { name, precision }, &header_name)
+            }
+            (Source::Cascade(cascade), None, Numbers::Real(precision)) => {
+                c::cascade_to_code(cascade, &c::Options { name, precision }, &header_name)
+            }
+            _ => Err(kernelet::Error::data("the machine was not quantised")),
         }?;
         report_losses();
-        Ok(Exported { evaluations_per_row: Some(machine.n_vectors()), ..self.written_c(&code)? })
+        let vectors = match source {
+            Source::Machine(machine) => Some(machine.n_vectors()),
+            Source::Cascade(_) => None,
+        };
+        Ok(Exported { evaluations_per_row: vectors, ..self.written_c(&code)? })
     }
 
     fn written_c(&self, code: &c::Code) -> Result<Exported> {

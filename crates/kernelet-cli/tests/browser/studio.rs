@@ -38,7 +38,7 @@ const DONE: &str = "!page.running && page.levels.length && byId('doing').textCon
 
 /// The file that a button gives, as bytes.
 fn exported(browser: &mut Browser, to: &str) -> Vec<u8> {
-    let found = browser.value(&format!("exported('{to}').then(({{ answer, file }}) => answer.error || [...new Uint8Array(file)])"));
+    let found = browser.value(&format!("exported('{to}').then(({{ answer, file }}) => answer.failed || [...new Uint8Array(file)])"));
     found.as_array().unwrap_or_else(|| panic!("{to}: {found}")).iter().map(|byte| byte.as_u64().unwrap() as u8).collect()
 }
 
@@ -72,7 +72,7 @@ fn digits_are_trained_shown_drawn_and_taken_away_as_by_the_program() {
     let (model, ours) = (folder.path("page.model"), folder.path("ours.model"));
     fs::write(&model, exported(&mut browser, "native")).unwrap();
     run(&["train", &digits, "-o", &ours, "--gamma", "0.0004", "--c", "10", "--vectors", "8", "--iterations", "20"]).succeeded();
-    let objective = |model: &str| run(&["inspect", model, "--json"]).json()["objective"].as_f64().unwrap();
+    let objective = |model: &str| run(&["inspect", model, "--json"]).json()["facts"]["objective"].as_f64().unwrap();
     let (here, there) = (objective(&model), objective(&ours));
     eprintln!("objective in the browser {here}, of the program {there}");
     assert!((here - there).abs() <= 1e-3 * there.abs(), "{here} {there}");
@@ -109,14 +109,15 @@ fn digits_are_trained_shown_drawn_and_taken_away_as_by_the_program() {
     assert_eq!(said.as_str().unwrap(), format!("Predicted: {}", label.trim()));
 
     // What is taken away loads elsewhere.
-    for to in ["json", "libsvm"] {
-        let path = folder.path(to);
-        fs::write(&path, exported(&mut browser, to)).unwrap();
-        assert_eq!(run(&["inspect", &path, "--json"]).json()["vectors"], json!(8), "{to}");
-    }
+    let path = folder.path("json");
+    fs::write(&path, exported(&mut browser, "json")).unwrap();
+    assert_eq!(run(&["inspect", &path, "--json"]).json()["vectors"], json!(8));
     assert!(String::from_utf8(exported(&mut browser, "c")).unwrap().contains("#include \"digits.h\""));
     assert!(String::from_utf8(exported(&mut browser, "javascript")).unwrap().contains("export"));
     assert!(exported(&mut browser, "onnx").len() > 1000);
+    // What a format cannot hold is said on the page.
+    browser.value("document.querySelector('[data-to=libsvm]').click()");
+    browser.until("byId('failed').textContent.includes('LIBSVM')");
     assert_eq!(browser.wrong, [""; 0], "errors, refused requests and requests");
 }
 
@@ -144,25 +145,32 @@ fn a_run_that_is_cancelled_leaves_its_machines_and_a_page_that_works() {
 fn a_dropped_model_is_compressed_with_dropped_rows_and_a_plane_is_drawn() {
     let folder = Folder::new();
     let Some(mut browser) = opened(&folder) else { return };
-    let (csv, model) = (folder.file("a.csv", three_classes(150)), folder.path("m"));
+    let rows = three_classes(150).replace("inner", "1").replace("middle", "2").replace("outer", "3");
+    let (csv, model) = (folder.file("a.csv", rows.clone()), folder.path("m"));
     run(&["train", &csv, "-o", &model, "--gamma", "1", "--c", "10"]).succeeded();
     drop_file(&mut browser, "m", &fs::read(&model).unwrap());
     browser.until("page.opened.model");
-    drop_file(&mut browser, "a.csv", three_classes(150).as_bytes());
+    drop_file(&mut browser, "a.csv", rows.as_bytes());
     browser.until("page.opened.rows && page.opened.model");
+    // What is taken away as LIBSVM text is read again.
+    let libsvm = folder.path("m.libsvm");
+    fs::write(&libsvm, exported(&mut browser, "libsvm")).unwrap();
+    let vectors = |model: &str| run(&["inspect", model, "--json"]).json()["vectors"].as_u64().unwrap();
+    assert_eq!(vectors(&libsvm), vectors(&model));
     browser.value("document.querySelector('[value=compress]').click(); byId('vectors').value = '4'; byId('run').click()");
     browser.until(DONE);
-    let look = "({ plane: !byId('plane-part').hidden, agreement: document.querySelector('[data-figure=agreement]').textContent, dashed: document.querySelectorAll('#curves .full').length })";
+    let look = "({ plane: !byId('plane-part').hidden, clear: getComputedStyle(byId('clear')).display, agreement: document.querySelector('[data-figure=agreement]').textContent, dashed: document.querySelectorAll('#curves .full').length })";
     let shown = browser.value(look);
-    assert_eq!((&shown["plane"], &shown["dashed"]), (&json!(true), &json!(1)), "{shown}");
+    // There is nothing to draw on, and so nothing to clear.
+    assert_eq!((&shown["plane"], &shown["dashed"], &shown["clear"]), (&json!(true), &json!(1), &json!("none")), "{shown}");
     assert!(shown["agreement"].as_str().unwrap().ends_with('%'));
     // The model itself predicts as the program does.
-    let rows = browser.value(
+    let outputs = browser.value(
         "Promise.all(['0.1,0.2', '1.5,1.4'].map(row => ask({ do: 'predict', machine: null, row }).then(({ answer }) => answer.outputs)))",
     );
     let (two, out) = (folder.file("two.csv", "width,height\n0.1,0.2\n1.5,1.4\n"), folder.path("two-out.csv"));
     run(&["predict", &model, &two, "--values", "decision", "-o", &out]).succeeded();
-    assert!(furthest(&rows_of(&rows), &numbers(&fs::read_to_string(&out).unwrap(), 0)) <= 1e-9);
+    assert!(furthest(&rows_of(&outputs), &numbers(&fs::read_to_string(&out).unwrap(), 0)) <= 1e-9);
     // What cannot be read is said, and nothing else is lost.
     drop_file(&mut browser, "what.xls", b"1,2");
     browser.until("!byId('failed').hidden && byId('failed').textContent.includes('.xls')");

@@ -120,7 +120,7 @@ fn c_source_answers_the_same_labels() {
         run(&["export", &output, "-o", &source, "--to", "c"]).succeeded();
         let code = std::fs::read_to_string(&source).unwrap();
         assert_eq!(
-            code.contains("return fast_among(row, candidate);"),
+            code.contains("class = fast_among(row, near);"),
             three,
             "of one-vs-one machines the pairs of the candidate classes alone"
         );
@@ -142,6 +142,30 @@ fn c_source_answers_the_same_labels() {
         let answered = String::from_utf8(Command::new(&program).output().unwrap().stdout).unwrap();
         assert_eq!(answered, run(&["predict", &output, &test]).succeeded().out, "three classes: {three}");
     }
+}
+
+#[test]
+fn c_source_in_whole_numbers_has_its_loss_measured_and_a_limit_chooses_the_type() {
+    let folder = Folder::new();
+    let [model, train, calibrate, test] = material(&folder, true);
+    let (output, source) = (folder.path("c.model"), folder.path("fast.c"));
+    run(&strings(&cascade(&model, &output, &train, &calibrate, &[]))).succeeded();
+    let export = ["export", &output, "-o", &source, "--to", "c"];
+    let json = |more: &[&str]| run(&[&export[..], more, &["--json"]].concat()).json();
+    for (precision, agreement, kind) in [("i8", 0.95, "int8_t"), ("i16", 0.99, "int16_t"), ("f32", 0.99, "fast_full_real")] {
+        let answer = json(&["--precision", precision, "--data", &test]);
+        let loss = &answer["loss"];
+        assert_eq!((&answer["precision"], &loss["metric"]), (&precision.into(), &"error".into()));
+        assert!(loss["agreement"].as_f64().unwrap() >= agreement, "{loss}");
+        let rise = loss["after"].as_f64().unwrap() - loss["before"].as_f64().unwrap();
+        assert!((loss["loss"].as_f64().unwrap() - rise).abs() < 1e-12 && rise.abs() <= 1.0 - agreement, "{loss}");
+        let code = std::fs::read_to_string(&source).unwrap();
+        assert!(code.contains(&format!("static const {kind} fast_full_vectors")), "{precision}");
+    }
+    let data = ["--data", &test];
+    assert_eq!(json(&[&["--max-loss", "1"], &data[..]].concat())["precision"], "i8");
+    assert!(["i8", "i16", "f32", "f64"].map(Value::from).contains(&json(&[&["--max-loss", "0"], &data[..]].concat())["precision"]));
+    run(&[&export[..], &["--precision", "i8"]].concat()).succeeded();
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn run_avx2<J: Job>(job: J) -> J::Output {
 }
 
 /// The instruction sets a machine may have, widest first.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Isa {
     /// 512-bit vectors.
@@ -134,6 +135,7 @@ impl Isa {
 }
 
 /// Memory that will soon be read, so that it can be asked for before.
+#[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Ahead {
     start: usize,

@@ -186,7 +186,20 @@ pub(crate) fn vote_among(classes: &[usize], n_classes: usize, outputs: &[f64]) -
 pub(crate) fn candidates(judged: &Judged, threshold: f64) -> Option<Vec<usize>> {
     let mut classes: Vec<usize> = judged.ranks.iter().take_while(|rank| rank.1 <= threshold).map(|rank| rank.0).collect();
     classes.sort_unstable();
-    ((2..=MOST_CANDIDATES).contains(&classes.len()) && classes.len() < judged.ranks.len()).then_some(classes)
+    are_few(classes.len(), judged.ranks.len()).then_some(classes)
+}
+
+/// Whether so many candidate classes are few enough for their pairs to decide.
+pub(crate) fn are_few(candidates: usize, n_classes: usize) -> bool {
+    (2..=MOST_CANDIDATES).contains(&candidates) && candidates < n_classes
+}
+
+/// The coefficients of a machine that decides by votes of pairs.
+pub(crate) fn pairwise_of(machine: &Machine) -> Option<&Pairwise> {
+    match (&machine.expansion.coefficients, &machine.decision) {
+        (Coefficients::Pairwise(pairwise), Decision::Votes { .. }) => Some(pairwise),
+        _ => None,
+    }
 }
 
 /// The vectors of a one-vs-one machine that take part in the pairs of some classes.

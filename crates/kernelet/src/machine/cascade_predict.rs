@@ -8,7 +8,7 @@ use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor,
-    cascade::{Answers, Cascade, Judged, candidates, vectors_of, vote_among},
+    cascade::{Answers, Cascade, Judged, candidates, pairwise_of, vectors_of, vote_among},
 };
 use crate::{Result, data::Points, linalg::Matrix};
 
@@ -16,6 +16,7 @@ use crate::{Result, data::Points, linalg::Matrix};
 #[derive(Debug)]
 pub struct CascadePredictor<'a> {
     cascade: Cow<'a, Cascade>,
+    prepare: fn(&Machine) -> Predictor,
     stages: Vec<Predictor>,
     full: OnceLock<Predictor>,
     /// The vectors of each class of a one-vs-one machine.
@@ -23,11 +24,20 @@ pub struct CascadePredictor<'a> {
 }
 
 impl<'a> CascadePredictor<'a> {
-    /// Prepares a cascade.
+    /// Prepares a cascade, in double precision.
     pub fn new(cascade: Cow<'a, Cascade>) -> Self {
-        let stages = cascade.stages.iter().map(|stage| Predictor::new(&stage.evaluated())).collect();
+        Self::with(cascade, Predictor::new)
+    }
+
+    /// Prepares a cascade in single precision, as [`Predictor::single`].
+    pub fn single(cascade: Cow<'a, Cascade>) -> Self {
+        Self::with(cascade, Predictor::single)
+    }
+
+    fn with(cascade: Cow<'a, Cascade>, prepare: fn(&Machine) -> Predictor) -> Self {
+        let stages = cascade.stages.iter().map(|stage| prepare(&stage.evaluated())).collect();
         let classes = cascade.full.as_ref().and_then(pairwise_of).map_or(0, Pairwise::n_classes);
-        CascadePredictor { cascade, stages, full: OnceLock::new(), classes: (0..classes).map(|_| OnceLock::new()).collect() }
+        CascadePredictor { cascade, prepare, stages, full: OnceLock::new(), classes: (0..classes).map(|_| OnceLock::new()).collect() }
     }
 
     /// The cascade.
@@ -79,7 +89,7 @@ impl<'a> CascadePredictor<'a> {
         }
         let mut evaluations = (whole.len() * full.n_vectors()) as u64;
         if !whole.is_empty() {
-            let outputs = self.full.get_or_init(|| Predictor::new(full)).outputs(&rows_of(points, &whole))?;
+            let outputs = self.full.get_or_init(|| (self.prepare)(full)).outputs(&rows_of(points, &whole))?;
             whole.iter().zip(outputs.iter()).for_each(|(&row, outputs)| codes[row] = full.decision.class(outputs) as u32);
         }
         let Some(pairwise) = pairwise.filter(|_| !some.is_empty()) else { return Ok(evaluations) };
@@ -102,7 +112,7 @@ impl<'a> CascadePredictor<'a> {
                 continue;
             }
             let chosen: Vec<usize> = places.iter().map(|&place| rows[place].0).collect();
-            let found = ready.get_or_init(|| Predictor::new(&of_class(full, pairwise, class))).outputs(&rows_of(points, &chosen))?;
+            let found = ready.get_or_init(|| (self.prepare)(&of_class(full, pairwise, class))).outputs(&rows_of(points, &chosen))?;
             for (&place, found) in places.iter().zip(found.iter()) {
                 let sums = outputs.row_mut(place);
                 for &other in rows[place].1.iter().filter(|&&other| other != class) {
@@ -112,14 +122,6 @@ impl<'a> CascadePredictor<'a> {
             }
         }
         Ok(outputs)
-    }
-}
-
-/// The coefficients of a machine that decides by votes of pairs.
-fn pairwise_of(machine: &Machine) -> Option<&Pairwise> {
-    match (&machine.expansion.coefficients, &machine.decision) {
-        (Coefficients::Pairwise(pairwise), Decision::Votes { .. }) => Some(pairwise),
-        _ => None,
     }
 }
 

@@ -3,17 +3,17 @@
 //! Every machine keeps its own functions, under `NAME_stage1_`, .. and `NAME_full_`. Of a one-vs-one machine a row that the stages do not answer needs the pairs
 //! of its candidate classes alone: vectors that have no coefficient in any of them are left out, as in the cascade here.
 use super::{
-    Code, Options, Parts, Size, labels,
+    Code, Options, Parts, Size, fixed_cascade, labels,
     source::{compensated, scaled_row},
     to_code, unsupported,
 };
 use crate::{
     Result,
     machine::{
-        Coefficients, Decision, Machine,
-        cascade::{Cascade, MOST_CANDIDATES, Stage},
+        Decision, Machine,
+        cascade::{Cascade, MOST_CANDIDATES, Stage, pairwise_of},
     },
-    model::target::Labels,
+    model::{fixed::FixedCascade, target::Labels},
 };
 
 /// The header and the source of a cascade.
@@ -24,38 +24,103 @@ pub fn cascade_to_code(cascade: &Cascade, options: &Options, header_name: &str) 
     };
     let mut codes = vec![];
     for (place, stage) in cascade.stages.iter().enumerate() {
-        codes.push(part(&stage.evaluated(), format!("{}_stage{}", options.name, place + 1))?);
+        codes.push(part(&stage.evaluated(), stage_name(&options.name, place))?);
     }
+    let mut among = None;
     if let Some(full) = &cascade.full {
-        codes.push(part(full, format!("{}_full", options.name))?);
+        codes.push(part(full, full_name(&options.name))?);
+        among = pairwise_of(full).map(|_| Parts::of(full, options.precision)).transpose()?.map(|parts| pairs(&parts));
     }
-    let size =
-        Size { constants: codes.iter().map(|code| code.size.constants).sum(), stack: codes.iter().map(|code| code.size.stack).sum() };
-    let header = header(cascade, &codes);
-    let source = codes.iter().map(|code| code.source.clone()).chain([functions(cascade, options)?]).collect::<Vec<_>>().join("\n");
-    let named =
-        |text: String| text.replace('@', &format!("{}_", options.name)).replace('$', &format!("{}_", options.name.to_ascii_uppercase()));
-    Ok(Code { header: named(header), source: named(source), size })
+    let tests = cascade.stages.iter().map(test).collect();
+    assemble(cascade, &options.name, Pieces { codes, tests, among, types: "typedef @stage1_real @real;\n", quantise: "" })
 }
 
-fn header(cascade: &Cascade, codes: &[Code]) -> String {
-    let parts: String = codes.iter().map(|code| code.header.clone() + "\n").collect();
+/// The header and the source of a cascade in whole numbers.
+pub fn fixed_cascade_to_code(cascade: &Cascade, fixed: &FixedCascade, name: &str, header_name: &str) -> Result<Code> {
+    assemble(cascade, name, fixed_cascade::pieces(cascade, fixed, name, header_name)?)
+}
+
+pub(super) fn stage_name(name: &str, place: usize) -> String {
+    format!("{name}_stage{}", place + 1)
+}
+
+pub(super) fn full_name(name: &str) -> String {
+    format!("{name}_full")
+}
+
+/// What depends on the type of the numbers.
+pub(super) struct Pieces {
+    /// Of the stages and of the full machine.
+    pub codes: Vec<Code>,
+    pub tests: Vec<Test>,
+    pub among: Option<Among>,
+    /// Definitions of the types of rows and outputs.
+    pub types: &'static str,
+    /// Declarations for the header where rows become whole numbers.
+    pub quantise: &'static str,
+}
+
+/// The comparisons of a stage.
+pub(super) struct Test {
+    /// Arrays and lines before it.
+    pub before: String,
+    /// Two classes: whether `size`, |f|, is large enough. More: whether a class is behind the class of the row, whose outputs differ by `drop`.
+    pub far: String,
+}
+
+/// How the pairs of the candidate classes are computed: in C, with those of [`AMONG`] in capitals.
+pub(super) struct Among {
+    pub row: String,
+    pub lost: &'static str,
+    pub kernel: &'static str,
+    pub add: &'static str,
+    /// Whether there are vectors; else all pairs are computed.
+    pub vectors: bool,
+}
+
+fn assemble(cascade: &Cascade, name: &str, pieces: Pieces) -> Result<Code> {
+    let codes = &pieces.codes;
+    let classes = cascade.stages.first().map_or(0, |stage| stage.machine.decision.labels().len());
+    // A machine at work, and the arrays of the functions below: outputs of at most 8 bytes, the classes in question and their votes.
+    let machines = cascade.stages.iter().map(|stage| &stage.machine).chain(&cascade.full);
+    let outputs = machines.map(|machine| machine.n_outputs() + 1).max().unwrap_or(0);
+    let stack = codes.iter().map(|code| code.size.stack).max().unwrap_or(0) + 8 * outputs + 8 * classes;
+    let size = Size { constants: codes.iter().map(|code| code.size.constants).sum(), stack };
+    let source = codes.iter().map(|code| code.source.clone()).chain([functions(cascade, &pieces)?]).collect::<Vec<_>>().join("\n");
+    let named = |text: String| text.replace('@', &format!("{name}_")).replace('$', &format!("{}_", name.to_ascii_uppercase()));
+    Ok(Code { header: named(header(cascade, &pieces)), source: named(source), size })
+}
+
+fn header(cascade: &Cascade, pieces: &Pieces) -> String {
+    let parts: String = pieces.codes.iter().map(|code| code.header.clone() + "\n").collect();
     let promise = &cascade.promise;
     let predict = match &cascade.full {
         Some(_) => "/* The label of a row. */\n#define @predict(row) @label(@class((row), 0))\n\n",
         None => "",
     };
     let kind = if is_text(cascade) { "const char *" } else { "long " };
+    let (float, of, row, beside) = match pieces.quantise {
+        "" => ("", "numbers as they were measured", "real", ""),
+        _ => (
+            "#ifdef $FLOAT\n#define $STAGE1_FLOAT\n#endif\n\n",
+            "whole numbers, as the machines above have them",
+            "input",
+            " That holds in floating point; the rounding to whole numbers comes on top.",
+        ),
+    };
     format!(
-        "{parts}/* A cascade: at most {} of rows like those of calibration are answered otherwise than by the full machine, with a confidence of {}. */\n\
-         #ifndef $CASCADE_H\n#define $CASCADE_H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n#define $STAGES {}\n\n\
-         typedef @stage1_real @real;\n\n\
-         /* The place of the class of a row of numbers as they were measured, -1 for no answer. Where `stage` is not 0 it gets the stage that answered, \
-         counted from 0; $STAGES is the full machine, or no answer. */\nint @class(const @real *row, int *stage);\n\n\
+        "/* Made by kernelet {}: a cascade. */\n{float}{parts}/* A cascade: at most {} of rows like those of calibration are answered otherwise than by the full machine, with a confidence of {}.{beside} */\n\
+         #ifndef $CASCADE_H\n#define $CASCADE_H\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n#define $STAGES {}\n#define $FEATURES {}\n\n\
+         {}\n{}/* The place of the class of a row of {of}, -1 for no answer. Where `stage` is not 0 it gets the stage that answered, \
+         counted from 0; $STAGES is the full machine, or no answer. */\nint @class(const @{row} *row, int *stage);\n\n\
          /* The label of a class by its place. */\n{kind}@label(int place);\n\n{predict}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        env!("CARGO_PKG_VERSION"),
         promise.max_disagreement,
         promise.confidence,
         cascade.stages.len(),
+        cascade.dim(),
+        pieces.types,
+        pieces.quantise,
     )
 }
 
@@ -64,7 +129,7 @@ fn is_text(cascade: &Cascade) -> bool {
     matches!(decision.map(labels), Some(Ok(Some(Labels::Texts(_)))))
 }
 
-fn functions(cascade: &Cascade, options: &Options) -> Result<String> {
+fn functions(cascade: &Cascade, pieces: &Pieces) -> Result<String> {
     let Some(first) = cascade.stages.first() else { return Ok(String::new()) };
     let (kind, list): (&str, Vec<String>) = match labels(&first.machine.decision)? {
         Some(Labels::Numbers(numbers)) => ("long ", numbers.iter().map(i64::to_string).collect()),
@@ -73,79 +138,79 @@ fn functions(cascade: &Cascade, options: &Options) -> Result<String> {
     };
     let (classes, constant) = (list.len(), if kind == "long " { "long" } else { "char *const" });
     let mut text = format!(
-        "static const {constant} @labels[{classes}] = {{ {} }};\n\n{kind}@label(int place)\n{{\n    return @labels[place];\n}}\n\n",
-        list.join(", ")
+        "static const {constant} @labels[{classes}] = {{ {} }};\n\n{kind}@label(int place)\n{{\n    return @labels[place];\n}}\n\n{}",
+        list.join(", "),
+        COUNT.replace("CLASSES", &classes.to_string()),
     );
-    for (place, stage) in cascade.stages.iter().enumerate() {
-        text += &drops(place + 1, stage, classes);
+    for ((place, stage), test) in cascade.stages.iter().enumerate().zip(&pieces.tests) {
+        text += &judge(place + 1, stage, test, classes);
     }
-    let among = match &cascade.full {
-        Some(full) => among(&Parts::of(full, options.precision)?, classes),
-        None => None,
-    };
-    text += among.as_deref().unwrap_or_default();
-    text += "int @class(const @real *row, int *stage)\n{\n";
-    for (place, stage) in cascade.stages.iter().enumerate() {
-        text += &answer(place, stage);
+    text += &pieces.among.as_ref().map_or(String::new(), |among| among.source(classes));
+    text += &format!("int @class(const @real *row, int *stage)\n{{\n    int near[{classes}], class, answered = 0;\n");
+    for number in 1..=cascade.stages.len() {
+        text += &format!("    class = @stage{number}_near(row, near);\n    if (@count(near) > 1) {{\n        answered = {number};\n");
     }
-    let last = cascade.stages.len();
-    text += &format!("    if (stage) {{\n        *stage = {last};\n    }}\n");
-    text += &rest(cascade, classes, among.is_some());
-    Ok(text + "}\n")
+    text += &rest(cascade, classes, pieces.among.is_some());
+    for _ in &cascade.stages {
+        text += "    }\n";
+    }
+    text += "    if (stage) {\n        *stage = answered;\n    }\n    return class;\n}\n";
+    Ok(match pieces.quantise {
+        "" => text,
+        _ => text.replace("const @real *row", "const @input *row").replace("@real", "@output"),
+    })
+}
+const COUNT: &str = "static int @count(const int *near)
+{
+    int count = 0;
+    for (int c = 0; c < CLASSES; c++) {
+        count += near[c];
+    }
+    return count;
 }
 
-/// A function that finds the class at a stage and by how much every other class is behind; for two classes how sure the stage is.
-fn drops(number: usize, stage: &Stage, classes: usize) -> String {
+";
+
+/// A function that finds the class of a row at a stage, and which classes are not behind it by more than the threshold; itself is one of them.
+fn judge(number: usize, stage: &Stage, test: &Test, classes: usize) -> String {
+    let Test { before, far } = test;
+    let outputs = stage.machine.n_outputs() + usize::from(stage.head.is_some());
     let body = match &stage.machine.decision {
-        Decision::Sign { .. } => {
-            let error = match &stage.head {
-                Some(head) => format!("    const @real error = outputs[1] > {0:e} ? outputs[1] : (@real){0:e};\n", head.floor),
-                None => "    const @real error = 1;\n".into(),
-            };
-            format!(
-                "{error}    const int class = outputs[0] > 0;\n    drops[0] = (outputs[0] > 0 ? outputs[0] : -outputs[0]) / error;\n    return class;\n"
-            )
-        }
+        Decision::Sign { .. } => format!(
+            "    const int class = outputs[0] > 0;\n    const @real size = class ? outputs[0] : -outputs[0];\n    near[class] = 1;\n    \
+             near[1 - class] = !({far});\n"
+        ),
         Decision::Votes { .. } => format!(
-            "    const int class = @stage{number}_class(outputs);\n    int k = 0;\n    drops[class] = 0;\n    for (int a = 0; a < {classes}; a++) {{\n        \
-             for (int b = a + 1; b < {classes}; b++, k++) {{\n            if (a == class) {{\n                drops[b] = outputs[k] > 0 ? outputs[k] : 0;\n            }} \
-             else if (b == class) {{\n                drops[a] = outputs[k] < 0 ? -outputs[k] : 0;\n            }}\n        }}\n    }}\n    return class;\n"
+            "    const int class = @stage{number}_class(outputs);\n    int k = 0;\n    near[class] = 1;\n    for (int a = 0; a < {classes}; a++) {{\n        \
+             for (int b = a + 1; b < {classes}; b++, k++) {{\n            if (a == class || b == class) {{\n                \
+             const @real drop = a == class ? outputs[k] : -outputs[k];\n                near[a == class ? b : a] = !({far});\n            }}\n        }}\n    }}\n"
         ),
         _ => format!(
-            "    const int class = @stage{number}_class(outputs);\n    for (int c = 0; c < {classes}; c++) {{\n        drops[c] = outputs[class] - outputs[c];\n    \
-             }}\n    return class;\n"
-        ),
-    };
-    format!("static int @drops{number}(const @real *outputs, @real *drops)\n{{\n{body}}}\n\n")
-}
-
-/// The lines of one stage.
-fn answer(place: usize, stage: &Stage) -> String {
-    let number = place + 1;
-    let (outputs, classes) = (stage.machine.n_outputs() + usize::from(stage.head.is_some()), stage.machine.decision.labels().len());
-    let least = match stage.machine.decision {
-        Decision::Sign { .. } => format!("    const @real sure{number} = drops{number}[0];\n"),
-        _ => format!(
-            "    @real sure{number} = -1;\n    for (int c = 0; c < {classes}; c++) {{\n        if (c != class{number} && (sure{number} < 0 || drops{number}[c] < \
-             sure{number})) {{\n            sure{number} = drops{number}[c];\n        }}\n    }}\n"
+            "    const int class = @stage{number}_class(outputs);\n    for (int c = 0; c < {classes}; c++) {{\n        near[c] = c == class || !({far});\n    }}\n"
         ),
     };
     format!(
-        "    @real outputs{number}[{outputs}], drops{number}[{classes}];\n    @stage{number}_outputs(row, outputs{number});\n    const int class{number} = \
-         @drops{number}(outputs{number}, drops{number});\n{least}    if (sure{number} > {:e}) {{\n        if (stage) {{\n            *stage = {place};\n        }}\n        \
-         return class{number};\n    }}\n",
-        stage.threshold
+        "{before}static int @stage{number}_near(const @real *row, int *near)\n{{\n    @real outputs[{outputs}];\n    \
+         @stage{number}_outputs(row, outputs);\n{body}    return class;\n}}\n\n"
     )
 }
 
-/// A function that lets the pairs of the candidate classes vote; none where the whole full machine decides.
-fn among(parts: &Parts, classes: usize) -> Option<String> {
-    let pairs =
-        matches!((&parts.machine.expansion.coefficients, &parts.machine.decision), (Coefficients::Pairwise(_), Decision::Votes { .. }));
-    if !pairs || parts.vectors.rows() == 0 {
-        return None;
-    }
-    let row = scaled_row(parts).replace('@', "@full_").replace('$', "$FULL_");
+/// The comparisons of a stage in floating point.
+fn test(stage: &Stage) -> Test {
+    let (most, before) = (stage.threshold, String::new());
+    let far = match &stage.machine.decision {
+        Decision::Sign { .. } => match &stage.head {
+            Some(head) => format!("size / (outputs[1] > {0:e} ? outputs[1] : (@real){0:e}) > {most:e}", head.floor),
+            None => format!("size > {most:e}"),
+        },
+        Decision::Votes { .. } => format!("(drop > 0 ? drop : 0) > {most:e}"),
+        _ => format!("outputs[class] - outputs[c] > {most:e}"),
+    };
+    Test { before, far }
+}
+
+/// The pairs of the candidate classes in floating point.
+fn pairs(parts: &Parts) -> Among {
     let (lost, add) = match compensated(parts) {
         true => (
             "    @real lost[$FULL_OUTPUTS] = {0};\n",
@@ -153,16 +218,23 @@ fn among(parts: &Parts, classes: usize) -> Option<String> {
         ),
         false => ("", "outputs[k] += @full_coefficients[j][other - (other > c)] * value;"),
     };
-    let text = AMONG.replace("ROW", &row).replace("LOST", lost).replace("ADD", add);
-    Some(text.replace("CLASSES", &classes.to_string()))
+    Among { row: scaled_row(parts), lost, kernel: "@full_kernel(x, @full_vectors[j])", add, vectors: parts.vectors.rows() > 0 }
 }
 
-const AMONG: &str = "/* The class that the pairs of the candidate classes vote for. */
-static int @among(const @real *row, const int *candidate)
-{
-ROW    @real outputs[$FULL_OUTPUTS];
-LOST    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
-    for (int k = 0; k < $FULL_OUTPUTS; k++) {
+impl Among {
+    /// A function that lets the pairs of the candidate classes vote.
+    fn source(&self, classes: usize) -> String {
+        let row = self.row.replace('@', "@full_").replace('$', "$FULL_");
+        let sums = match self.vectors {
+            true => SUMS.replace("ROW", &row).replace("LOST", self.lost).replace("KERNEL", self.kernel).replace("ADD", self.add),
+            false => "    @real outputs[$FULL_OUTPUTS];\n    @full_outputs(row, outputs);\n".into(),
+        };
+        VOTE.replace("SUMS", &sums).replace("CLASSES", &classes.to_string())
+    }
+}
+
+const SUMS: &str = "ROW    @real outputs[$FULL_OUTPUTS];
+LOST    for (int k = 0; k < $FULL_OUTPUTS; k++) {
         outputs[k] = @full_offsets[k];
     }
     for (int c = 0; c < CLASSES; c++) {
@@ -174,7 +246,7 @@ LOST    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
             if (!used) {
                 continue;
             }
-            const @real value = @full_kernel(x, @full_vectors[j]);
+            const @real value = KERNEL;
             for (int other = 0; other < CLASSES; other++) {
                 if (other != c && candidate[other]) {
                     const int a = other < c ? other : c, b = other < c ? c : other, k = a * (2 * CLASSES - a - 1) / 2 + b - a - 1;
@@ -183,6 +255,12 @@ LOST    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
             }
         }
     }
+";
+
+const VOTE: &str = "/* The class that the pairs of the candidate classes vote for. */
+static int @among(const @real *row, const int *candidate)
+{
+SUMS    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
     for (int a = 0; a < CLASSES; a++) {
         for (int b = a + 1; b < CLASSES; b++, pair++) {
             if (candidate[a] && candidate[b]) {
@@ -202,15 +280,14 @@ LOST    int votes[CLASSES] = { 0 }, pair = 0, best = -1;
 
 /// The lines for rows that no stage answers.
 fn rest(cascade: &Cascade, classes: usize, among: bool) -> String {
-    let Some(full) = &cascade.full else { return "    return -1;\n".into() };
-    let whole = format!("    @real outputs[{}];\n    @full_outputs(row, outputs);\n    return @full_class(outputs);\n", full.n_outputs());
+    let Some(full) = &cascade.full else { return "    class = -1;\n".into() };
+    let whole = format!("@real outputs[{}];\n    @full_outputs(row, outputs);\n    class = @full_class(outputs);\n", full.n_outputs());
     if !among {
-        return whole;
+        return format!("    {whole}");
     }
-    let (number, threshold) = (cascade.stages.len(), cascade.stages.last().map_or(0.0, |stage| stage.threshold));
+    let most = MOST_CANDIDATES.min(classes.saturating_sub(1));
     format!(
-        "    int candidate[{classes}], count = 0;\n    for (int c = 0; c < {classes}; c++) {{\n        candidate[c] = drops{number}[c] <= {threshold:e};\n        \
-         count += candidate[c];\n    }}\n    if (count >= 2 && count <= {MOST_CANDIDATES} && count < {classes}) {{\n        \
-         return @among(row, candidate);\n    }}\n{whole}"
+        "    if (@count(near) <= {most}) {{\n        class = @among(row, near);\n    }} else {{\n        {}    }}\n",
+        whole.replace("\n    ", "\n        ")
     )
 }

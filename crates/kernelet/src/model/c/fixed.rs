@@ -160,7 +160,7 @@ fn by_class(coefficients: &Multipliers, starts: &[usize]) -> Vec<Vec<i32>> {
 }
 
 /// Lines that make `x` the row as the kernel sees it.
-fn mapped_row(fixed: &Fixed) -> String {
+pub(super) fn mapped_row(fixed: &Fixed) -> String {
     let Some(_) = &fixed.map else { return "    const @input *x = row;\n".into() };
     let most = fixed.width.most();
     format!(

@@ -11,7 +11,7 @@ pub(super) fn sum_type(width: Width) -> &'static str {
 }
 
 /// The type of products that are never negative.
-fn wide_type(width: Width) -> &'static str {
+pub(super) fn wide_type(width: Width) -> &'static str {
     match width {
         Width::I8 => "uint32_t",
         Width::I16 => "uint64_t",

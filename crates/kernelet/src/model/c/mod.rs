@@ -11,13 +11,14 @@ mod calibrate;
 mod cascade;
 mod decide;
 mod fixed;
+mod fixed_cascade;
 mod fixed_kernel;
 mod kernel;
 mod numbers;
 mod self_test;
 mod source;
 
-pub use cascade::cascade_to_code;
+pub use cascade::{cascade_to_code, fixed_cascade_to_code};
 pub use fixed::fixed_code;
 
 use std::path::Path;

@@ -7,12 +7,15 @@
 //!
 //! [`Fixed`] computes here, bit for bit, what the C source of [`crate::model::c::fixed_code`] computes on the device, so that the loss of
 //! the rounding is measured before anything is written. Cost of a row: as for the machine.
+mod cascade;
 mod kernel;
 mod rows;
 mod sums;
 
 use crate::parallel::*;
 
+pub use cascade::FixedCascade;
+pub(super) use cascade::FixedStage;
 pub(super) use kernel::{Curve, Values};
 pub(super) use rows::Input;
 pub(super) use sums::{BIAS, Mapped, Multipliers};
@@ -102,36 +105,44 @@ impl Fixed {
     /// The machine in whole numbers. The ranges of features are those of `rows`, with the vectors, and the step is the one of the least error
     /// there; without rows they are those of the vectors and half as much around them.
     pub fn of(machine: &Machine, width: Width, rows: Option<&Points>) -> Result<Fixed> {
-        machine.check()?;
-        if machine.decision == Decision::Ratio {
-            return Err(unsupported("ratios of outputs", "export with --precision f32, which divides"));
+        let only = Fixed::together(&[machine], width, rows)?.pop();
+        only.ok_or_else(|| Error::data("the machine has no features to quantise"))
+    }
+
+    /// Machines that see one row of whole numbers: the steps of the least error of all of them together.
+    fn together(machines: &[&Machine], width: Width, rows: Option<&Points>) -> Result<Vec<Fixed>> {
+        machines.iter().try_for_each(|machine| has_place(machine, width))?;
+        let sample = rows.map(|rows| rows::sample(machines, rows)).transpose()?;
+        let mut best: Option<(f64, Vec<Fixed>)> = None;
+        for input in rows::inputs(machines, width, sample.as_ref())? {
+            let found =
+                machines.iter().map(|machine| Fixed::on(machine, width, &input, sample.as_ref())).collect::<Result<Vec<(f64, Fixed)>>>()?;
+            let error = found.iter().map(|(error, _)| error).sum();
+            if best.as_ref().is_none_or(|(least, _)| error < *least) {
+                best = Some((error, found.into_iter().map(|(_, fixed)| fixed).collect()));
+            }
         }
-        let sample = rows.map(|rows| rows::sample(machine, rows)).transpose()?;
-        let widths = machine.expansion.vectors.dim().max(machine.dim()) as f64;
-        let most = 2.0 * f64::from(width.most()) + 1.0;
-        if widths * most * most > width.largest_sum() * 2.0 {
-            return Err(unsupported(format!("{widths} features in {}", width.name()), "sums would overflow; export with --precision f32"));
-        }
-        if let Some(weights) = weights(&machine.expansion) {
-            return Fixed::linear(machine, width, &weights, sample.as_ref());
-        }
-        let candidates = rows::candidates(machine, width, sample.as_ref())?;
+        Ok(best.map_or_else(Vec::new, |(_, all)| all))
+    }
+
+    /// The machine for rows of these whole numbers, and its squared error on the sample.
+    fn on(machine: &Machine, width: Width, input: &Input, sample: Option<&Matrix>) -> Result<(f64, Fixed)> {
+        let weights = weights(&machine.expansion);
         let mut best: Option<(f64, Fixed)> = None;
-        for (input, axes) in candidates {
-            let fixed = Fixed::expansion(machine, width, input, &axes, sample.as_ref())?;
-            let error = match &sample {
-                Some(sample) => fixed.squared_error(machine, sample)?,
-                None => 0.0,
-            };
+        for axes in rows::axes(machine, width, input, weights.is_none(), sample) {
+            let fixed = match &weights {
+                Some(weights) => Fixed::linear(machine, width, weights, input.clone(), &axes),
+                None => Fixed::expansion(machine, width, input.clone(), &axes, sample),
+            }?;
+            let error = sample.map_or(Ok(0.0), |sample| fixed.squared_error(machine, sample))?;
             if best.as_ref().is_none_or(|(least, _)| error < *least) {
                 best = Some((error, fixed));
             }
         }
-        best.map(|(_, fixed)| fixed).ok_or_else(|| Error::data("the machine has no features to quantise"))
+        best.ok_or_else(|| Error::data("the machine has no features to quantise"))
     }
 
-    fn linear(machine: &Machine, width: Width, weights: &Matrix, sample: Option<&Matrix>) -> Result<Fixed> {
-        let (input, axes) = rows::each(machine, width, sample)?;
+    fn linear(machine: &Machine, width: Width, weights: &Matrix, input: Input, axes: &rows::Axes) -> Result<Fixed> {
         let weights = match machine.map() {
             Some(map) => Matrix::from_fn(weights.rows(), map.cols(), |k, i| (0..map.rows()).map(|l| weights.at(k, l) * map.at(l, i)).sum()),
             None => weights.clone(),
@@ -170,6 +181,11 @@ impl Fixed {
         self.width
     }
 
+    /// Whether kernel values are computed.
+    pub(super) fn has_vectors(&self) -> bool {
+        matches!(&self.body, Body::Expansion { vectors, .. } if !vectors.is_empty())
+    }
+
     /// The whole numbers that stand for a row as it was measured.
     pub fn quantised(&self, row: &[f64]) -> Vec<i32> {
         self.input.quantised(row, self.width)
@@ -187,6 +203,12 @@ impl Fixed {
             }
         }
         sums
+    }
+
+    /// The place of the class that the outputs of a row stand for.
+    fn class(&self, sums: &[i64]) -> usize {
+        let outputs: Vec<f64> = sums.iter().zip(&self.shifts).map(|(&sum, &shift)| sum as f64 * 2f64.powi(-shift)).collect();
+        self.decision.class(&outputs)
     }
 
     /// The outputs of every row as numbers, as [`Machine::outputs_for`] has them.
@@ -227,6 +249,20 @@ impl Fixed {
         let sum: f64 = want.values().iter().zip(have.values()).map(|(a, b)| (a - b) * (a - b)).sum();
         Ok(sum / want.values().len().max(1) as f64)
     }
+}
+
+/// Checks that the machine can be computed in whole numbers.
+fn has_place(machine: &Machine, width: Width) -> Result<()> {
+    machine.check()?;
+    if machine.decision == Decision::Ratio {
+        return Err(unsupported("ratios of outputs", "export with --precision f32, which divides"));
+    }
+    let widths = machine.expansion.vectors.dim().max(machine.dim()) as f64;
+    let most = 2.0 * f64::from(width.most()) + 1.0;
+    if widths * most * most > width.largest_sum() * 2.0 {
+        return Err(unsupported(format!("{widths} features in {}", width.name()), "sums would overflow; export with --precision f32"));
+    }
+    Ok(())
 }
 
 /// Whether one-vs-one coefficients are stored by class, as LIBSVM has them.

@@ -37,14 +37,15 @@ pub(super) struct Axes {
 }
 
 /// Rows spread over all of them, few enough for the choice of a step.
-pub(super) fn sample(machine: &Machine, rows: &Points) -> Result<Matrix> {
+pub(super) fn sample(machines: &[&Machine], rows: &Points) -> Result<Matrix> {
     rows.check_finite()?;
-    let cost = machine.n_vectors().max(1) * machine.dim().max(1);
-    let count = (SAMPLE_WORK / cost).clamp(SAMPLE_ROWS.0, SAMPLE_ROWS.1).min(rows.len());
-    let mut dense = Matrix::zeros(count, machine.dim());
+    let dim = machines.iter().map(|machine| machine.dim()).max().unwrap_or(0);
+    let vectors: usize = machines.iter().map(|machine| machine.n_vectors()).sum();
+    let count = (SAMPLE_WORK / (vectors.max(1) * dim.max(1))).clamp(SAMPLE_ROWS.0, SAMPLE_ROWS.1).min(rows.len());
+    let mut dense = Matrix::zeros(count, dim);
     for i in 0..count {
         let at = i * rows.len() / count.max(1);
-        rows.copy_rows(at..at + 1, machine.dim(), dense.row_mut(i));
+        rows.copy_rows(at..at + 1, dim, dense.row_mut(i));
     }
     Ok(dense)
 }
@@ -57,17 +58,17 @@ struct Ranges {
 
 impl Ranges {
     /// Of the sample and, unless there is a linear map, the vectors.
-    fn of(machine: &Machine, sample: Option<&Matrix>) -> Result<Ranges> {
-        let dim = machine.dim();
+    fn of(machines: &[&Machine], sample: Option<&Matrix>) -> Result<Ranges> {
+        let dim = machines.iter().map(|machine| machine.dim()).max().unwrap_or(0);
         let (mut low, mut high) = (vec![f64::INFINITY; dim], vec![f64::NEG_INFINITY; dim]);
         let mut see = |i: usize, value: f64| (low[i], high[i]) = (low[i].min(value), high[i].max(value));
         if let Some(sample) = sample {
             sample.iter().for_each(|row| row.iter().enumerate().for_each(|(i, &value)| see(i, value)));
-        } else if machine.map().is_some() {
+        } else if machines.iter().any(|machine| machine.map().is_some()) {
             let instead = "the ranges of its features cannot be seen from its vectors; give rows, with --data or X";
             return Err(unsupported("a linear map", instead));
         }
-        if machine.map().is_none() {
+        for machine in machines.iter().filter(|machine| machine.map().is_none()) {
             let vectors = machine.expansion.vectors.to_dense();
             vectors.iter().for_each(|z| z.iter().enumerate().for_each(|(i, &value)| see(i, raw(machine, i, value))));
         }
@@ -106,62 +107,69 @@ fn octave(halves: i32) -> f64 {
     2f64.powf(f64::from(halves) / 2.0)
 }
 
-/// A step of its own for each feature: for products of rows, and before a linear map.
-pub(super) fn each(machine: &Machine, width: Width, sample: Option<&Matrix>) -> Result<(Input, Axes)> {
-    let ranges = Ranges::of(machine, sample)?;
-    let most = f64::from(width.most());
-    let steps: Vec<f64> = ranges.half.iter().map(|half| octave(half_octave(half / most))).collect();
-    Ok(placed(machine, &ranges, &steps))
-}
-
-/// The rows in these steps of each feature as it was measured; zeros lie on the steps.
-fn placed(machine: &Machine, ranges: &Ranges, steps: &[f64]) -> (Input, Axes) {
-    let (mut input, mut axes) = (Input { zero: vec![], rate: vec![] }, Axes { centre: vec![], step: vec![] });
-    for (i, (&middle, &step)) in ranges.middle.iter().zip(steps).enumerate() {
-        let (shift, factor) = scale_of(machine, i);
-        let zero = (middle / step).round() * step;
-        let used = factor != 0.0 && step.is_finite();
-        input.zero.push(if used { zero } else { 0.0 });
-        input.rate.push(if used { 1.0 / step } else { 0.0 });
-        axes.centre.push(if used { (zero - shift) * factor } else { 0.0 });
-        axes.step.push(if used { step * factor } else { 0.0 });
+/// How rows may be quantised for all of these machines. Where one of them needs the distances of rows as they are, all features have one step as scaled: the
+/// coarsest covers the whole range, finer ones saturate what is farther out. Else each feature has its own, which covers its range.
+pub(super) fn inputs(machines: &[&Machine], width: Width, sample: Option<&Matrix>) -> Result<Vec<Input>> {
+    let Some(&first) = machines.first() else { return Ok(vec![]) };
+    if machines.iter().any(|machine| machine.dim() != first.dim() || (0..first.dim()).any(|i| scale_of(machine, i) != scale_of(first, i))) {
+        return Err(unsupported("machines that scale rows in different ways", "export with --precision f32"));
     }
-    (input, axes)
-}
-
-/// How rows may be quantised for a kernel: the coarsest step covers the whole range, finer ones saturate what is farther out.
-pub(super) fn candidates(machine: &Machine, width: Width, sample: Option<&Matrix>) -> Result<Vec<(Input, Axes)>> {
-    let products = machine.expansion.kernel.profile().argument() == Argument::DotProduct;
-    if machine.map().is_none() && products {
-        return Ok(vec![each(machine, width, sample)?]);
+    let (ranges, most) = (Ranges::of(machines, sample)?, f64::from(width.most()));
+    if !machines.iter().any(|machine| machine.map().is_none() && !of_products(machine)) {
+        let steps: Vec<f64> = ranges.half.iter().map(|half| octave(half_octave(half / most))).collect();
+        return Ok(vec![placed(first, &ranges, &steps)]);
     }
-    let most = f64::from(width.most());
-    let count = if sample.is_some() { STEPS } else { 1 };
-    if machine.map().is_some() {
-        let (input, _) = each(machine, width, sample)?;
-        let (centre, half) = mapped_ranges(machine, sample);
-        let coarsest = half_octave(half / most);
-        let axes = |j: i32| Axes { centre: centre.clone(), step: vec![octave(coarsest - j); centre.len()] };
-        return Ok((0..count).map(|j| (input.clone(), axes(j))).collect());
-    }
-    let ranges = Ranges::of(machine, sample)?;
-    let factors: Vec<f64> = (0..machine.dim()).map(|i| scale_of(machine, i).1.abs()).collect();
+    let factors: Vec<f64> = (0..first.dim()).map(|i| scale_of(first, i).1.abs()).collect();
     // With one factor for all features, steps are powers of the square root of 2 in what was measured.
     let unit = factors.first().copied().filter(|first| *first > 0.0 && factors.iter().all(|factor| factor == first)).unwrap_or(1.0);
     let widest = ranges.half.iter().zip(&factors).map(|(half, factor)| half * factor / unit).fold(0.0, f64::max);
     let coarsest = half_octave(if widest > 0.0 { widest / most } else { 1.0 });
-    let candidate = |j: i32| {
-        let step = octave(coarsest - j) * unit;
-        let steps: Vec<f64> = factors.iter().map(|factor| step / factor).collect();
-        let (input, mut axes) = placed(machine, &ranges, &steps);
-        // A feature of factor 0 is the same in every row; vectors may still differ there.
-        axes.step.fill(step);
-        for (i, step) in axes.step.iter_mut().enumerate() {
-            *step *= if scale_of(machine, i).1 < 0.0 { -1.0 } else { 1.0 };
-        }
-        (input, axes)
+    let input = |j: i32| {
+        let steps: Vec<f64> = factors.iter().map(|factor| octave(coarsest - j) * unit / factor).collect();
+        placed(first, &ranges, &steps)
     };
-    Ok((0..count).map(candidate).collect())
+    Ok((0..tried(sample)).map(input).collect())
+}
+
+fn of_products(machine: &Machine) -> bool {
+    machine.expansion.kernel.profile().argument() == Argument::DotProduct
+}
+
+fn tried(sample: Option<&Matrix>) -> i32 {
+    if sample.is_some() { STEPS } else { 1 }
+}
+
+/// The rows in these steps of each feature as it was measured; zeros lie on the steps.
+fn placed(machine: &Machine, ranges: &Ranges, steps: &[f64]) -> Input {
+    let mut input = Input { zero: vec![], rate: vec![] };
+    for (i, (&middle, &step)) in ranges.middle.iter().zip(steps).enumerate() {
+        let used = scale_of(machine, i).1 != 0.0 && step.is_finite();
+        input.zero.push(if used { (middle / step).round() * step } else { 0.0 });
+        input.rate.push(if used { 1.0 / step } else { 0.0 });
+    }
+    input
+}
+
+/// What the whole numbers of a row stand for in the kernel of a machine; behind a linear map those of the mapped row, in one of several steps.
+pub(super) fn axes(machine: &Machine, width: Width, input: &Input, behind_map: bool, sample: Option<&Matrix>) -> Vec<Axes> {
+    if behind_map && machine.map().is_some() {
+        let (centre, half) = mapped_ranges(machine, sample);
+        let coarsest = half_octave(half / f64::from(width.most()));
+        let axes = |j: i32| Axes { centre: centre.clone(), step: vec![octave(coarsest - j); centre.len()] };
+        return (0..tried(sample)).map(axes).collect();
+    }
+    let mut axes = Axes { centre: vec![], step: vec![] };
+    for (i, (&zero, &rate)) in input.zero.iter().zip(&input.rate).enumerate() {
+        let (shift, factor) = scale_of(machine, i);
+        axes.centre.push(if rate > 0.0 { (zero - shift) * factor } else { 0.0 });
+        axes.step.push(if rate > 0.0 { factor / rate } else { 0.0 });
+    }
+    if !of_products(machine) {
+        // A feature of factor 0 is the same in every row; vectors may still differ there.
+        let step = axes.step.iter().map(|step| step.abs()).find(|&step| step > 0.0).unwrap_or(1.0);
+        axes.step.iter_mut().filter(|own| **own == 0.0).for_each(|own| *own = step);
+    }
+    vec![axes]
 }
 
 /// The middle of each number behind the linear map, and half the widest range.
