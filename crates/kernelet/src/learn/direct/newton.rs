@@ -239,21 +239,13 @@ impl<'a, L: RowLoss> Run<'a, L> {
             return Went::Last;
         }
         let along = times(self.coordinates, step);
-        let before = self.value;
-        if promised <= LAST * before.abs() {
+        if promised <= LAST * self.value.abs() {
             add(&mut self.x, 1.0, step);
             add(&mut self.outputs, 1.0, &along);
             self.update();
-            if self.value - before <= NEAR * before.abs() {
-                return Went::Last;
-            }
-            // A system too close to singular for double precision.
-            add(&mut self.x, -1.0, step);
-            add(&mut self.outputs, -1.0, &along);
-            self.update();
-            return Went::Nowhere;
+            return Went::Last;
         }
-        let (x, outputs) = (self.x.clone(), self.outputs.clone());
+        let (x, outputs, before) = (self.x.clone(), self.outputs.clone(), self.value);
         if promised > NEAR * before.abs() {
             self.factors.clear();
         }
