@@ -131,10 +131,14 @@ impl Scratch {
 }
 
 /// Permissions to read and write for the owner alone.
+#[cfg(unix)]
 fn private() -> Option<fs::Permissions> {
-    #[cfg(unix)]
-    return Some(std::os::unix::fs::PermissionsExt::from_mode(0o600));
-    #[cfg(not(unix))]
+    Some(std::os::unix::fs::PermissionsExt::from_mode(0o600))
+}
+
+/// Not here.
+#[cfg(not(unix))]
+fn private() -> Option<fs::Permissions> {
     None
 }
 
