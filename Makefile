@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -93,8 +93,19 @@ FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_mod
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
 	for name in $(FUZZ); do \
-		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run "$$name" target/fuzz-corpus/"$$name" -- -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=20 || exit 1; \
+		words=fuzz/dictionaries/$$name.dict; [ ! -f $$words ] && words= || words=-dict=$$words; \
+		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run -s none --codegen-units 16 "$$name" target/fuzz-corpus/"$$name" -- $$words -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=60 || exit 1; \
 	done
+
+# The compiler must be the one whose LLVM tools are there: rustup component add llvm-tools --toolchain nightly.
+LLVM_TOOLS ?= $(shell dirname $$(find $$(rustc +nightly --print sysroot) -name llvm-cov))
+fuzz-coverage: ## line coverage of every reader by the corpora that make fuzz has grown; needs llvm-tools of the nightly toolchain
+	cd fuzz && RUSTFLAGS=-Cinstrument-coverage cargo +nightly build --bin replay --target-dir ../target/fuzz-coverage
+	LLVM_PROFILE_FILE=target/fuzz-coverage/replay.profraw target/fuzz-coverage/debug/replay target/fuzz-corpus
+	$(LLVM_TOOLS)/llvm-profdata merge -sparse target/fuzz-coverage/replay.profraw -o target/fuzz-coverage/replay.profdata
+	$(LLVM_TOOLS)/llvm-cov report target/fuzz-coverage/debug/replay -instr-profile target/fuzz-coverage/replay.profdata \
+		-ignore-filename-regex='registry|rustc|fuzz/src' --show-region-summary=false --show-branch-summary=false --show-functions=false \
+		| grep -E 'data/(read|table)|model/|Filename'
 
 test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
 	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test --workspace --test faults --test hostile --test metamorphic -- --nocapture

@@ -52,8 +52,13 @@ if __name__ == "__main__":
         folder.mkdir(parents=True, exist_ok=True)
         for number, content in enumerate(files):
             (folder / f"seed-{number}").write_bytes(content)
+    tests = Path(__file__).parents[1] / "crates/kernelet/tests"
+    # Models of LIBSVM and of every version.
+    for ending, target in ("model", "libsvm_model"), ("kernelet", "native_model"), ("range", "range"):
+        for path in sorted((tests / "models").glob(f"*.{ending}")):
+            (Path(sys.argv[1]) / target / path.name).write_bytes(path.read_bytes())
     # What cannot be written in a line here, and files that once broke something.
-    for path in sorted((Path(__file__).parents[1] / "crates/kernelet/tests/hostile").glob("*/*")):
+    for path in sorted((tests / "hostile").glob("*/*")):
         folder = Path(sys.argv[1]) / path.parent.name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / path.name).write_bytes(path.read_bytes())

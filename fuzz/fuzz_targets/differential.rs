@@ -22,7 +22,9 @@ fn libsvm(text: &str) -> Option<Vec<Vec<(usize, f64)>>> {
         let mut row: Vec<(usize, f64)> = vec![];
         for word in words {
             let (index, value) = word.split_once(':')?;
-            let (index, value): (u32, f64) = (index.parse().ok()?, value.parse().ok()?);
+            // An index has no sign.
+            let plain = !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit());
+            let (index, value): (u32, f64) = (index.parse().ok().filter(|_| plain)?, value.parse().ok()?);
             let column = (index as usize).checked_sub(1)?;
             if index == u32::MAX || !value.is_finite() || row.last().is_some_and(|(last, _)| *last >= column) {
                 return None;

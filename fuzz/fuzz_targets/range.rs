@@ -1,8 +1,3 @@
+//! Range files of svm-scale, and the scale files of e1071.
 #![no_main]
-use kernelet::model::range::Range;
-
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    if let Ok(range) = Range::from_bytes(bytes, "fuzz") {
-        let _ = range.to_scale(range.dim());
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| kernelet_fuzz::scaling(bytes));

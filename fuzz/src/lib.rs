@@ -3,7 +3,7 @@ use kernelet::{
     data::Dataset,
     data::read::{Format, Reading, Wanted, read_bytes},
     machine::Machine,
-    model,
+    model::{self, cascade, centre_scale, range::Range},
 };
 
 /// Reads data of a format for training and for a model. Whatever is accepted is finite, and as wide as it says.
@@ -14,8 +14,9 @@ pub fn data(bytes: &[u8], format: Format) {
             if let Ok(read) = read_bytes(bytes, "fuzz", &how) {
                 let points = &read.dataset.points;
                 assert!(points.is_sparse() || dim.is_none_or(|dim| points.dim() == dim));
-                let _ = read.dataset.check();
-                again(bytes, &how, &read.dataset);
+                if read.dataset.check().is_ok() {
+                    again(bytes, &how, &read.dataset);
+                }
             }
         }
     }
@@ -51,4 +52,20 @@ pub fn exported(machine: &Machine) {
     if machine.n_vectors() * machine.dim() < 10_000 {
         let _ = model::onnx::to_bytes(machine, &Default::default());
     }
+}
+
+/// Reads a cascade of machines. What is accepted is written and read back the same.
+pub fn cascade(bytes: &[u8]) {
+    if let Ok(cascade) = cascade::from_bytes(bytes, "fuzz") {
+        let written = cascade::to_bytes(&cascade).unwrap();
+        assert_eq!(cascade::from_bytes(&written, "written").unwrap(), cascade);
+    }
+}
+
+/// Reads a range file of svm-scale, and a scale file of e1071.
+pub fn scaling(bytes: &[u8]) {
+    if let Ok(range) = Range::from_bytes(bytes, "fuzz") {
+        let _ = range.to_scale(range.dim());
+    }
+    let _ = centre_scale::from_bytes(bytes, "fuzz");
 }

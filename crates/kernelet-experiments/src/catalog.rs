@@ -1,7 +1,7 @@
 //! The experiments that are built in, and those in files of the user.
 use std::path::{Path, PathBuf};
 
-use kernelet::{Error, Result};
+use kernelet::{Error, Result, data::read::read_whole};
 
 use super::{Outcome, description::Description, picture::plain};
 
@@ -121,7 +121,7 @@ pub fn names() -> Vec<&'static str> {
 pub fn named(name: &str) -> Result<Option<Experiment>> {
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::io(path, source))?;
+        let text = String::from_utf8(read_whole(path)?).map_err(|_| Error::format(name, None, None, "this is not text"))?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         return Experiment::parse(&stem, name, &text).map(Some);
     }

@@ -156,6 +156,27 @@ pub(crate) fn require_positive(name: &'static str, value: f64) -> Result<()> {
     }
 }
 
+/// The most that an error may cost, and a row may weigh: beyond, what is left of the penalty in double precision is rounding.
+pub(crate) const MOST_COST: f64 = 1e12;
+
+/// Checks the cost C of an error.
+pub(crate) fn require_cost(value: f64) -> Result<()> {
+    require_positive("c", value)?;
+    match value <= MOST_COST {
+        true => Ok(()),
+        false => Err(Error::parameter("c", format!("{value:e}"), format!("at most {MOST_COST:e}"))),
+    }
+}
+
+/// What is wrong with the weight of a row, if anything.
+pub(crate) fn wrong_weight(weight: f64) -> Option<String> {
+    match weight {
+        weight if !weight.is_finite() || weight < 0.0 => Some(format!("{weight}, but must be a finite number of at least 0")),
+        weight if weight > MOST_COST => Some(format!("{weight:e}, but must be at most {MOST_COST:e}")),
+        _ => None,
+    }
+}
+
 /// Checks that a parameter is a finite number of at least zero.
 pub(crate) fn require_not_negative(name: &'static str, value: f64) -> Result<()> {
     match value.is_finite() && value >= 0.0 {

@@ -83,6 +83,7 @@ pub mod device;
 mod draw;
 mod error;
 pub mod evaluate;
+mod file;
 pub mod kernel;
 pub mod learn;
 pub mod linalg;

@@ -6,9 +6,9 @@ use std::{
 };
 
 /// A module may use those before it, never one after it.
-const ORDER: [&str; 19] = [
-    "error", "named", "text", "watch", "draw", "clock", "parallel", "linalg", "data", "kernel", "device", "machine", "model", "basis",
-    "evaluate", "learn", "compress", "request", "prelude",
+const ORDER: [&str; 20] = [
+    "error", "file", "named", "text", "watch", "draw", "clock", "parallel", "linalg", "data", "kernel", "device", "machine", "model",
+    "basis", "evaluate", "learn", "compress", "request", "prelude",
 ];
 
 /// A path that begins at the crate or leaves the module it stands in.

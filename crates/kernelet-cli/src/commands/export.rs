@@ -218,16 +218,16 @@ impl Export {
         matches!(self.precision, Some(Numbers::Whole(_)))
     }
 
-    /// The native file, with the scalings of other files folded in.
     /// All files that are read.
     fn inputs(&self) -> Vec<&str> {
         let read = [Some(&self.model), self.data.as_ref(), self.scale_file.as_ref(), self.target_scale_file.as_ref()];
         read.into_iter().flatten().map(String::as_str).collect()
     }
 
+    /// The native file, with the scalings of other files folded in.
     fn write_native(&self, mut machine: Machine) -> Result<Exported> {
         if let Some(path) = &self.scale_file {
-            let bytes = std::fs::read(path).map_err(|source| kernelet::Error::io(path, source))?;
+            let bytes = kernelet::data::read::read_whole(path)?;
             let scale = match bytes.first() {
                 Some(b'x' | b'y') => Range::from_bytes(&bytes, path)?.to_scale(machine.dim()),
                 _ => centre_scale::from_bytes(&bytes, path),

@@ -3,7 +3,8 @@ use std::{
     io::{Read, Write},
     net::{Ipv4Addr, TcpListener, TcpStream},
     process::{Command, Stdio},
-    time::Duration,
+    thread::Builder,
+    time::{Duration, Instant},
 };
 
 use clap::Args;
@@ -78,7 +79,8 @@ impl Studio {
         while !session.interrupted() {
             match listener.accept() {
                 // A browser may connect early and ask late, or ask twice at once. One that fails asks again.
-                Ok((stream, _)) => drop(std::thread::spawn(move || served(stream, page))),
+                // Where there is no thread for it, the connection is closed.
+                Ok((stream, _)) => drop(Builder::new().spawn(move || served(stream, page, PATIENCE))),
                 Err(_) => std::thread::sleep(PAUSE),
             }
         }
@@ -97,13 +99,18 @@ fn opened(address: &str) -> bool {
 }
 
 /// Answers one request: the page, or that there is nothing else.
-fn served(mut stream: TcpStream, page: &[u8]) -> std::io::Result<()> {
+fn served(mut stream: TcpStream, page: &[u8], patience: Duration) -> std::io::Result<()> {
     stream.set_nonblocking(false)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(patience))?;
+    stream.set_write_timeout(Some(patience))?;
     let mut request = vec![];
     let mut part = [0; 1024];
+    let begun = Instant::now();
     while !request.windows(4).any(|end| end == b"\r\n\r\n") && request.len() < LONGEST {
+        // One byte now and then is no request either.
+        if begun.elapsed() > patience {
+            return Ok(());
+        }
         match stream.read(&mut part)? {
             0 => return Ok(()),
             read => request.extend_from_slice(&part[..read]),
@@ -158,7 +165,7 @@ mod tests {
     fn a_browser_on_this_machine_gets_the_page() {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let mut browser = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        let server = std::thread::spawn(move || served(listener.accept().unwrap().0, b"<page>"));
+        let server = std::thread::spawn(move || served(listener.accept().unwrap().0, b"<page>", PATIENCE));
         // A request that comes in two parts.
         browser.write_all(b"GET / HT").unwrap();
         browser.flush().unwrap();
@@ -168,5 +175,19 @@ mod tests {
         server.join().unwrap().unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\n<page>"), "{answer}");
         assert!(answer.contains("Content-Type: text/html; charset=utf-8\r\nContent-Length: 6\r\n"), "{answer}");
+    }
+
+    #[test]
+    fn a_request_that_never_ends_is_given_up() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let mut browser = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let patience = Duration::from_millis(100);
+        let server = std::thread::spawn(move || served(listener.accept().unwrap().0, b"<page>", patience));
+        let mut sent = 0;
+        while !server.is_finished() && sent < LONGEST && browser.write_all(b"x").is_ok() {
+            sent += 1;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(server.join().unwrap().is_ok() && sent < LONGEST / 2, "{sent}");
     }
 }

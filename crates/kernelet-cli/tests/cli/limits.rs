@@ -39,7 +39,12 @@ fn features_that_never_occur_cost_nothing_and_dense_storage_is_refused_with_the_
             let [a, b] = [&found, &want].map(|json| json["train_error"].as_f64().unwrap());
             assert!(found["vectors"] == want["vectors"] && (a - b).abs() < 1e-6, "{flags:?}: {found} {want}");
         }
-        for flags in [&["--scale", "minmax"][..], &["--scale", "standard", "--vectors", "4"]] {
+        for flags in [
+            &["--scale", "minmax"][..],
+            &["--scale", "standard", "--vectors", "4"],
+            &["--vectors", "4", "--blocks", "always"],
+            &["--vectors", "4", "--blocks", "always", "--learner", "ridge"],
+        ] {
             let said = train(&data, flags).failed(1, "needs dense storage of ").err;
             assert!(
                 said.contains(
@@ -58,6 +63,37 @@ fn a_device_is_neither_a_model_nor_data() {
     run(&["predict", "/dev/zero", &data]).failed(1, "this is neither a kernelet model nor a LIBSVM model");
     run(&["inspect", "/dev/zero"]).failed(1, "this is neither a kernelet model nor a LIBSVM model");
     run(&["predict", &model, "/dev/null", "--format", "libsvm"]).failed(1, "/dev/null");
+    let (output, description) = (folder.path("o"), folder.path("d.toml"));
+    std::os::unix::fs::symlink("/dev/zero", &description).unwrap();
+    let endless: [&[&str]; 4] = [
+        &["train", &data, "-o", &output, "--scale-file", "/dev/zero"],
+        &["export", &model, "-o", &output, "--to", "native", "--scale-file", "/dev/zero"],
+        &["export", &model, "-o", &output, "--to", "native", "--target-scale-file", "/dev/zero"],
+        &["reproduce", &description],
+    ];
+    for command in endless {
+        let output = crate::program::command(command).env("KERNELET_MEMORY", "8").output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.code() == Some(1) && said.contains("the device does not end; give a file"), "{command:?}: {said}");
+    }
+}
+
+#[test]
+fn costs_and_weights_beyond_double_precision_are_rejected() {
+    let folder = Folder::new();
+    let (data, output) = (folder.file("a.svm", two_classes(20)), folder.path("m"));
+    let more: [&[&str]; 5] = [
+        &[],
+        &["--vectors", "3"],
+        &["--learner", "svr", "--vectors", "3"],
+        &["--learner", "logistic"],
+        &["--method", "mrs", "--vectors", "2"],
+    ];
+    for more in more {
+        run(&[&["train", &data, "-o", &output, "--c", "1e300"], more].concat()).failed(2, "c is 1e300, but must be at most 1e12");
+    }
+    let weighted = ["train", &data, "-o", &output, "--class-weight", "+1=1e300"];
+    run(&weighted).failed(2, "class-weight is +1=1e300, but must be at most 1e12");
 }
 
 #[test]

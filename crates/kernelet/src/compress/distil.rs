@@ -16,14 +16,14 @@ use super::Task;
 use crate::{
     Error, Result,
     data::Points,
-    error::require_positive,
+    error::require_cost,
     learn::{
         Fit,
         direct::{Direct, Init, Inner, Phase, Search, Solution, Squared, SquaredHinge, Transform},
     },
     linalg::Matrix,
     machine::{Coefficients, Decision, Expansion, Machine, squared_norm},
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// Of the squares of the outputs, the fraction that the penalty of a teacher's own weights comes to.
@@ -47,7 +47,7 @@ impl Default for Distil {
 impl Distil {
     /// An error for settings or a kernel that cannot be used.
     pub fn check(&self, teacher: &Machine) -> Result<()> {
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         self.search.check("distillation", &teacher.expansion.kernel)
     }
 
@@ -141,7 +141,7 @@ impl Direct for Lesson<'_> {
         vec![Phase { name: "steps", points: &self.rows, inner, single: self.lambda.is_none(), iterations: self.steps }]
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<Machine> {
+    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<(Machine, Status)> {
         let mut coefficients = expansion.coefficients.to_dense();
         let q = self.units.len().max(1);
         coefficients.values_mut().chunks_exact_mut(q).for_each(|row| row.iter_mut().zip(&self.units).for_each(|(b, u)| *b *= u));
@@ -150,7 +150,8 @@ impl Direct for Lesson<'_> {
             None => solution.offsets.iter().zip(&self.units).map(|(b, u)| b * u).collect(),
         };
         let expansion = Expansion { coefficients: Coefficients::Dense(coefficients), ..expansion };
-        Ok(Machine { expansion, offsets, decision: self.decision.clone(), ..self.teacher.uncalibrated() })
+        let machine = Machine { expansion, offsets, decision: self.decision.clone(), ..self.teacher.uncalibrated() };
+        Ok((machine, Status::Converged))
     }
 
     fn problem(&self) -> Box<dyn fmt::Debug + '_> {

@@ -143,7 +143,7 @@ fn machines_on(
     let c = c
         .or(machine.metadata.c)
         .ok_or_else(|| Error::parameter("c", "unknown", "given: the model does not say with which cost it was trained"))?;
-    crate::error::require_positive("c", c)?;
+    crate::error::require_cost(c)?;
     let weights = machine.metadata.class_weights.clone().unwrap_or_else(|| vec![1.0; machine.decision.labels().len()]);
     let cost = |(i, &class): (usize, &usize)| c * weights.get(class).copied().unwrap_or(1.0) * data.weight(i);
     let costs: Vec<f64> = classes.iter().enumerate().map(cost).collect();

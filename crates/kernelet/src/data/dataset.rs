@@ -1,6 +1,6 @@
 //! A data set: points with what is to be predicted, weights and names.
 use super::{Classes, Encoding, Points, Target};
-use crate::{Error, Result, linalg::Matrix};
+use crate::{Error, Result, error::wrong_weight, linalg::Matrix};
 
 /// Points, their target, optional weights and feature names.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,12 +114,8 @@ impl Dataset {
             return Err(Error::NotFinite { what: "a target", row, column, value: values.values()[at] });
         }
         let Some(weights) = &self.weights else { return Ok(()) };
-        match weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            None => Ok(()),
-            Some(row) => {
-                Err(Error::data(format!("the weight of row {} is {}, but must be a finite number of at least 0", row + 1, weights[row])))
-            }
-        }
+        let wrong = weights.iter().enumerate().find_map(|(row, &weight)| Some((row, wrong_weight(weight)?)));
+        wrong.map_or(Ok(()), |(row, reason)| Err(Error::data(format!("the weight of row {} is {reason}", row + 1))))
     }
 }
 
@@ -157,6 +153,8 @@ mod tests {
         assert_eq!(foreign.check().unwrap_err().to_string(), "row 1 has the class number 0, but there are 0 labels");
         let negative = Dataset { weights: Some(vec![1.0, -1.0]), ..good.clone() };
         assert_eq!(negative.check().unwrap_err().to_string(), "the weight of row 2 is -1, but must be a finite number of at least 0");
+        let huge = Dataset { weights: Some(vec![1.0, 1e300]), ..negative };
+        assert_eq!(huge.check().unwrap_err().to_string(), "the weight of row 2 is 1e300, but must be at most 1e12");
         let nan = Dataset { target: Target::Values(Matrix::column(vec![1.0, f64::NAN])), ..good };
         assert_eq!(nan.check().unwrap_err().to_string(), "a target in row 2, column 1 is NaN; every number must be finite");
     }

@@ -17,7 +17,7 @@ use crate::{
     Error, Result,
     basis::{Basis, JITTER},
     data::{Dataset, check_classes},
-    error::require_positive,
+    error::require_cost,
     kernel::Kernel,
     machine::{Calibration, Decision, Metadata, NormalClasses},
     watch::{Status, Watch},
@@ -79,7 +79,7 @@ impl Learner for Logistic {
 
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         if let Kernel::Precomputed(_) = self.kernel {
             return Err(Error::Unsupported {
                 method: "logistic",

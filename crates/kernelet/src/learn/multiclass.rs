@@ -5,6 +5,7 @@ use serde_json::Value;
 use crate::{
     Error, Named, Result,
     data::{Classes, Label},
+    error::MOST_COST,
 };
 
 /// How several classes become two-class problems.
@@ -115,6 +116,9 @@ impl ClassWeights {
                     };
                     if !(weight.is_finite() && *weight > 0.0) {
                         return Err(Error::parameter("class-weight", format!("{label}={weight}"), "a finite number above 0"));
+                    }
+                    if *weight > MOST_COST {
+                        return Err(Error::parameter("class-weight", format!("{label}={weight:e}"), format!("at most {MOST_COST:e}")));
                     }
                     weights[place] = *weight;
                 }

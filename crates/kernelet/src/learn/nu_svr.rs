@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Result,
     data::Dataset,
-    error::{require_positive, require_share},
+    error::{require_cost, require_positive, require_share},
     kernel::Kernel,
     machine::{Decision, Metadata},
     watch::Watch,
@@ -58,7 +58,7 @@ impl Learner for NuSvr {
 
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         require_share("nu", self.nu)?;
         require_positive("tolerance", self.tolerance)
     }

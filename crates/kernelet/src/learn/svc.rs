@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Result,
     data::{Dataset, check_classes},
-    error::require_positive,
+    error::{require_cost, require_positive},
     kernel::Kernel,
     linalg::Matrix,
     machine::{Machine, Metadata},
@@ -63,7 +63,7 @@ impl Learner for Svc {
 
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         require_positive("tolerance", self.tolerance)
     }
 

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Result,
     data::Dataset,
-    error::{require_not_negative, require_positive},
+    error::{require_cost, require_not_negative, require_positive},
     kernel::Kernel,
     machine::{Decision, Machine, Metadata},
     watch::Watch,
@@ -59,7 +59,7 @@ impl Learner for Svr {
 
     fn check(&self) -> Result<()> {
         self.kernel.check()?;
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         require_not_negative("epsilon", self.epsilon)?;
         require_positive("tolerance", self.tolerance)
     }

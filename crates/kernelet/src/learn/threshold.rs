@@ -5,7 +5,7 @@ use super::{Learner, Svc};
 use crate::{
     Error, Named, Result,
     data::{Classes, Dataset, Label, Target},
-    error::require_positive,
+    error::require_cost,
     kernel::{Kernel, Linear},
     linalg::{Matrix, dot},
     watch::Watch,
@@ -58,7 +58,7 @@ impl Threshold {
     /// An error when a parameter is outside its range.
     pub fn check(&self) -> Result<()> {
         match self {
-            Threshold::Svm { c } => require_positive("c", *c),
+            Threshold::Svm { c } => require_cost(*c),
             _ => Ok(()),
         }
     }

@@ -5,11 +5,11 @@
 //! 5.84333333333333 0.828066127977863
 //! 3.05733333333333 0.435866284936698
 //! ```
-use std::{fs, path::Path};
+use std::path::Path;
 
 use crate::{
     Error, Result,
-    data::Scale,
+    data::{Scale, read::read_whole},
     linalg::Matrix,
     machine::{Calibration, Coefficients, Decision, Machine},
 };
@@ -17,7 +17,7 @@ use crate::{
 /// The scaling in a file.
 pub fn load(path: impl AsRef<Path>) -> Result<Scale> {
     let path = path.as_ref();
-    let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
+    let bytes = read_whole(path)?;
     from_bytes(&bytes, &path.display().to_string())
 }
 

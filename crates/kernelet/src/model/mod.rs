@@ -29,7 +29,6 @@ mod arrays;
 pub mod c;
 pub mod cascade;
 pub mod centre_scale;
-mod file;
 pub mod fixed;
 pub mod images;
 pub mod javascript;
@@ -40,7 +39,7 @@ pub mod onnx;
 pub mod range;
 mod target;
 
-pub use file::{check_writable, write_atomically, write_together};
+pub use crate::file::{check_writable, write_atomically, write_together};
 pub use target::Precision;
 
 use std::{fs::File, io::Read, path::Path};

@@ -11,12 +11,12 @@
 //! ```
 //!
 //! Features that the file leaves out were constant in the training data: `svm-scale` makes them 0.
-use std::{fs, path::Path, str::FromStr};
+use std::{path::Path, str::FromStr};
 
 use super::write_atomically;
 use crate::{
     Error, Result,
-    data::{Scale, memory},
+    data::{Scale, memory, read::read_whole},
 };
 
 /// The content of a range file.
@@ -45,7 +45,7 @@ impl Range {
     /// Reads a range file.
     pub fn load(path: impl AsRef<Path>) -> Result<Range> {
         let path = path.as_ref();
-        let bytes = fs::read(path).map_err(|source| Error::io(path, source))?;
+        let bytes = read_whole(path)?;
         Range::from_bytes(&bytes, &path.display().to_string())
     }
 

@@ -10,7 +10,7 @@
 use std::{
     borrow::Cow,
     fs::{self, File},
-    io::{BufWriter, Read as _, Seek, SeekFrom, Write},
+    io::{self, Read as _, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
     time::UNIX_EPOCH,
 };
@@ -21,6 +21,7 @@ use super::{Format, Read, Reading, blocks, cache_rows::Storage, read};
 use crate::{
     Error, Result,
     data::{Classes, Dataset, Encoding, Interner, Label, Outline, RowBlock, RowBlocks, STRIDE, Target, block_rows, checksum},
+    file::{Scratch, write_atomically},
 };
 
 const BEGIN: &[u8; 8] = b"KRNLROW1";
@@ -79,7 +80,18 @@ impl CachedBlocks {
         {
             return Ok(CachedBlocks::new(cache, footer, starts, memory, true));
         }
-        write(path, &how, cache)?;
+        make(path, &how, cache, |write| write_atomically(cache, write))?;
+        CachedBlocks::made(cache, memory)
+    }
+
+    /// The rows of a file in a file that is gone afterwards.
+    pub fn in_scratch(path: &str, how: &Reading, scratch: &mut Scratch, memory: usize) -> Result<Self> {
+        let (how, name) = (Reading { dim: None, ..how.clone() }, scratch.path().to_path_buf());
+        make(path, &how, &name, |write| scratch.write(write))?;
+        CachedBlocks::made(&name, memory)
+    }
+
+    fn made(cache: &Path, memory: usize) -> Result<Self> {
         match load(cache)? {
             Some((footer, starts)) => Ok(CachedBlocks::new(cache, footer, starts, memory, false)),
             None => Err(cut_short(cache)),
@@ -173,8 +185,10 @@ fn load(cache: &Path) -> Result<Option<(Footer, Vec<u64>)>> {
     let footer: Footer = serde_json::from_slice(&at(begins, length)?).map_err(|_| cut_short(cache))?;
     let index = at(footer.index, begins.checked_sub(footer.index).ok_or_else(|| cut_short(cache))?)?;
     let starts: Vec<u64> = index.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    // Columns of sparse rows are numbers of 32 bits, and all columns of dense ones are there.
+    let sized = footer.dim <= u32::MAX as usize && footer.n_targets <= u32::MAX as usize && footer.stored <= len;
     let ordered = starts.windows(2).all(|pair| pair[0] <= pair[1]) && starts.iter().all(|start| *start <= footer.index);
-    match ordered && starts.len() as u64 == footer.n_rows.div_ceil(STRIDE as u64) {
+    match sized && ordered && starts.len() as u64 == footer.n_rows.div_ceil(STRIDE as u64) {
         true => Ok(Some((footer, starts))),
         false => Err(cut_short(cache)),
     }
@@ -200,8 +214,10 @@ fn described(how: &Reading) -> String {
 }
 
 /// What is being written.
-struct Writer {
-    out: BufWriter<File>,
+struct Writer<'a> {
+    out: &'a mut dyn Write,
+    /// What the file is called in errors.
+    file: &'a Path,
     at: u64,
     starts: Vec<u64>,
     labels: Interner,
@@ -209,54 +225,59 @@ struct Writer {
     footer: Option<Footer>,
 }
 
-/// Writes the cache of a file under another name, which then takes its place.
-fn write(path: &str, how: &Reading, cache: &Path) -> Result<()> {
-    let partial = cache.with_added_extension("part");
-    let made = write_to(path, how, &partial).and_then(|()| fs::rename(&partial, cache).map_err(|source| Error::io(cache, source)));
-    if made.is_err() {
-        let _ = fs::remove_file(&partial);
+/// Writes the rows of a file to `file`, which `put` fills.
+fn make(
+    path: &str,
+    how: &Reading,
+    file: &Path,
+    mut put: impl FnMut(&mut dyn FnMut(&mut dyn Write) -> io::Result<()>) -> Result<()>,
+) -> Result<()> {
+    let mut attempt = |whole: bool| {
+        let mut failed = None;
+        let made = put(&mut |out| {
+            write(path, how, whole, out, file).map_err(|error| {
+                let said = io::Error::other(error.to_string());
+                failed = Some(error);
+                said
+            })
+        });
+        failed.map_or(made, Err)
+    };
+    match attempt(false) {
+        // A table with text or missing values is learned from as a whole.
+        Err(Error::Format { .. }) if how.format == Some(Format::Csv) && path != "-" => attempt(true),
+        made => made,
     }
-    made
 }
 
-fn write_to(path: &str, how: &Reading, file: &Path) -> Result<()> {
+/// Writes the rows block by block or, `whole`, all at once.
+fn write(path: &str, how: &Reading, whole: bool, out: &mut dyn Write, file: &Path) -> Result<()> {
     let origin = stamp(path).zip(checksum::of_file(path)).map(|((size, modified), sha256)| Origin {
         size,
         modified,
         sha256,
         reading: described(how),
     });
-    let streamed = stream(path, how, file);
-    let writer = match streamed {
-        // A table with text or missing values is learned from as a whole.
-        Err(Error::Format { .. }) if how.format == Some(Format::Csv) && path != "-" => {
-            let mut writer = Writer::new(file)?;
-            writer.add(read(path, how)?, how, file)?;
-            writer
-        }
-        streamed => streamed?,
-    };
-    writer.finish(origin, file)
-}
-
-fn stream(path: &str, how: &Reading, file: &Path) -> Result<Writer> {
-    let mut writer = Writer::new(file)?;
+    let mut writer = Writer::new(out, file)?;
+    if whole {
+        writer.add(read(path, how)?, how)?;
+        return writer.finish(origin);
+    }
     let mut rows = blocks(path, how)?;
     while let Some(read) = rows.next_block()? {
-        writer.add(read, how, file)?;
+        writer.add(read, how)?;
     }
-    Ok(writer)
+    writer.finish(origin)
 }
 
-impl Writer {
-    fn new(file: &Path) -> Result<Self> {
-        let io = |source| Error::io(file, source);
-        let mut out = BufWriter::with_capacity(1 << 20, File::create(file).map_err(io)?);
-        out.write_all(BEGIN).map_err(io)?;
-        Ok(Writer { out, at: BEGIN.len() as u64, starts: vec![], labels: Interner::default(), bytes: vec![], footer: None })
+impl<'a> Writer<'a> {
+    fn new(out: &'a mut dyn Write, file: &'a Path) -> Result<Self> {
+        out.write_all(BEGIN).map_err(|source| Error::io(file, source))?;
+        Ok(Writer { out, file, at: BEGIN.len() as u64, starts: vec![], labels: Interner::default(), bytes: vec![], footer: None })
     }
 
-    fn add(&mut self, read: Read, how: &Reading, file: &Path) -> Result<()> {
+    fn add(&mut self, read: Read, how: &Reading) -> Result<()> {
+        let file = self.file;
         let Read { dataset, notes } = read;
         dataset.check()?;
         let codes = self.codes(&dataset);
@@ -311,7 +332,8 @@ impl Writer {
         classes.labels.iter().map(|label| self.labels.code(label.text())).collect()
     }
 
-    fn finish(mut self, origin: Option<Origin>, file: &Path) -> Result<()> {
+    fn finish(mut self, origin: Option<Origin>) -> Result<()> {
+        let file = self.file;
         let io = |source| Error::io(file, source);
         let Some(mut footer) = self.footer.take() else { return Err(Error::data("the data have no rows")) };
         let all: Vec<u32> = (0..self.labels.labels.len() as u32).collect();
@@ -323,7 +345,6 @@ impl Writer {
         }
         self.out.write_all(&text).map_err(io)?;
         self.out.write_all(&(text.len() as u64).to_le_bytes()).map_err(io)?;
-        self.out.write_all(END).map_err(io)?;
-        self.out.flush().map_err(io)
+        self.out.write_all(END).map_err(io)
     }
 }

@@ -69,10 +69,10 @@ impl Storage {
             weights.extend(doubles(&mut rest, usize::from(weighted))?);
             match self {
                 Storage::Double => double.extend(doubles(&mut rest, dim)?),
-                Storage::Single => single.extend(taken(&mut rest, 4 * dim)?.as_chunks::<4>().0.iter().map(|v| f32::from_le_bytes(*v))),
+                Storage::Single => single.extend(taken(&mut rest, 4, dim)?.as_chunks::<4>().0.iter().map(|v| f32::from_le_bytes(*v))),
                 Storage::Sparse => {
-                    let stored = u32::from_le_bytes(*taken(&mut rest, 4)?.first_chunk()?) as usize;
-                    columns.extend(taken(&mut rest, 4 * stored)?.as_chunks::<4>().0.iter().map(|v| u32::from_le_bytes(*v)));
+                    let stored = u32::from_le_bytes(*taken(&mut rest, 4, 1)?.first_chunk()?) as usize;
+                    columns.extend(taken(&mut rest, 4, stored)?.as_chunks::<4>().0.iter().map(|v| u32::from_le_bytes(*v)));
                     double.extend(doubles(&mut rest, stored)?);
                     starts.push(double.len());
                 }
@@ -100,12 +100,13 @@ fn put_pairs(pairs: impl Iterator<Item = (u32, f64)> + Clone, count: usize, byte
     count as u64
 }
 
-fn taken<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
-    let (part, after) = rest.split_at_checked(count)?;
+/// The next `count` numbers of `size` bytes each.
+fn taken<'a>(rest: &mut &'a [u8], size: usize, count: usize) -> Option<&'a [u8]> {
+    let (part, after) = rest.split_at_checked(size.checked_mul(count)?)?;
     *rest = after;
     Some(part)
 }
 
 fn doubles<'a>(rest: &mut &'a [u8], count: usize) -> Option<impl Iterator<Item = f64> + use<'a>> {
-    Some(taken(rest, 8 * count)?.as_chunks::<8>().0.iter().map(|v| f64::from_le_bytes(*v)))
+    Some(taken(rest, 8, count)?.as_chunks::<8>().0.iter().map(|v| f64::from_le_bytes(*v)))
 }

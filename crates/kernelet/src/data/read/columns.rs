@@ -151,12 +151,17 @@ fn without(count: usize, taken: &[usize]) -> Vec<usize> {
     (0..count).filter(|&j| free[j]).collect()
 }
 
+/// What a column without a name is called.
+pub(super) fn unnamed(column: usize) -> String {
+    format!("column {}", column + 1)
+}
+
 /// The names of the header, made ready for matching: an empty one is called after its number, and two must not be equal.
 pub(super) fn checked_header(origin: &str, line: Option<usize>, mut header: Vec<String>) -> Result<Vec<String>> {
     let mut seen = std::collections::HashMap::new();
     for (j, name) in header.iter_mut().enumerate() {
         if name.is_empty() {
-            *name = format!("column {}", j + 1);
+            *name = unnamed(j);
         }
         if let Some(earlier) = seen.insert(name.clone(), j) {
             let reason = format!("the name {name:?} is already that of column {}; every column needs its own", earlier + 1);

@@ -11,7 +11,7 @@ use ::csv::ByteRecord;
 
 use super::{
     Read, Reading,
-    columns::{Chosen, choose},
+    columns::{Chosen, choose, unnamed},
     csv_learn,
     records::{Kind, Table, begins_at, delimiter, fields, is_decimal_comma, kind},
     source,
@@ -240,7 +240,8 @@ impl<'a> Rows<'a> {
 
 /// Whether the first row is a header; see the beginning of this file.
 fn is_header(first: &ByteRecord, second: Option<&ByteRecord>, how: &Reading) -> bool {
-    let holds = |name: &str| first.iter().any(|field| field.trim_ascii() == name.as_bytes());
+    let is_called = |j: usize, field: &[u8], name: &str| field == name.as_bytes() || (field.is_empty() && unnamed(j) == name);
+    let holds = |name: &str| first.iter().enumerate().any(|(j, field)| is_called(j, field.trim_ascii(), name));
     let is_word = |field: &[u8]| kind(field) == Kind::Word;
     if how.column_names().is_some_and(|names| names.into_iter().all(holds)) {
         return true;
@@ -278,6 +279,16 @@ mod tests {
     fn labels(dataset: &Dataset) -> Vec<&str> {
         let classes = dataset.classes().unwrap();
         classes.codes.iter().map(|&c| classes.labels[c as usize].text()).collect()
+    }
+
+    /// The only column of numbers has no name; the model knows it as column 2.
+    #[test]
+    fn a_header_whose_number_has_no_name_is_one_for_the_model_too() {
+        for text in ["word,,kind\na,1,x\nb,2,y\nb,3.5,x\n", "word\t\tkind\na\t1\tx\n\"\"\t\"y\"\tz\nb\t3.5\tx\n"] {
+            let first = table(text, &CLASSES).dataset;
+            let how = Reading { table: first.table.clone(), names: first.names.clone(), dim: Some(first.dim()), ..CLASSES };
+            assert_eq!(table(text, &how).dataset.points, first.points);
+        }
     }
 
     fn names(names: &[&str]) -> Option<Vec<String>> {

@@ -2,23 +2,20 @@
 //!
 //! A NumPy array whose rows lie one after the other is read where it lies. Everything else (text, tables, packed files, standard input) is read once and
 //! written as a [`cache`](super::cache) of rows in binary.
-use std::{
-    borrow::Cow,
-    fs,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::{borrow::Cow, path::Path};
 
 use super::{Format, Reading, array_blocks::ArrayBlocks, cache::CachedBlocks, format_of};
 use crate::{
     Result,
     data::{Outline, RowBlock, RowBlocks},
+    file::Scratch,
 };
 
 /// The rows of a file in blocks.
 pub struct FileBlocks {
     source: Source,
-    _temporary: Option<Temporary>,
+    /// The file of rows where no other was named.
+    _scratch: Option<Scratch>,
     /// Notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
@@ -26,24 +23,6 @@ pub struct FileBlocks {
 enum Source {
     Array(Box<ArrayBlocks>),
     Cached(Box<CachedBlocks>),
-}
-
-/// A file that is gone with the value.
-struct Temporary(PathBuf);
-
-impl Temporary {
-    fn new() -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        Temporary(std::env::temp_dir().join(format!("kernelet-{}-{number}.blocks", std::process::id())))
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // Where it cannot be removed, nothing but disk space is lost.
-        let _ = fs::remove_file(&self.0);
-    }
 }
 
 impl FileBlocks {
@@ -56,19 +35,17 @@ impl FileBlocks {
             && let Some(array) = ArrayBlocks::open(path, &how, memory)?
         {
             let notes = array.notes().to_vec();
-            return Ok(FileBlocks { source: Source::Array(Box::new(array)), _temporary: None, notes });
+            return Ok(FileBlocks { source: Source::Array(Box::new(array)), _scratch: None, notes });
         }
-        let (temporary, file) = match cache {
-            Some(cache) => (None, cache.to_path_buf()),
+        let (cached, scratch) = match cache {
+            Some(cache) => (CachedBlocks::open(path, &how, cache, memory)?, None),
             None => {
-                let temporary = Temporary::new();
-                let file = temporary.0.clone();
-                (Some(temporary), file)
+                let mut scratch = Scratch::new()?;
+                (CachedBlocks::in_scratch(path, &how, &mut scratch, memory)?, Some(scratch))
             }
         };
-        let cached = CachedBlocks::open(path, &how, &file, memory)?;
         let notes = cached.notes().to_vec();
-        Ok(FileBlocks { source: Source::Cached(Box::new(cached)), _temporary: temporary, notes })
+        Ok(FileBlocks { source: Source::Cached(Box::new(cached)), _scratch: scratch, notes })
     }
 
     /// Whether rows were read from a cache that was there before.
@@ -100,7 +77,11 @@ impl RowBlocks for FileBlocks {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::{
+        fs,
+        path::PathBuf,
+        time::{Duration, SystemTime},
+    };
 
     use super::{
         super::{Wanted, npy, read},
@@ -150,6 +131,50 @@ mod tests {
 
     fn rows(n: usize) -> impl Iterator<Item = (usize, f64, f64)> {
         (0..n).map(|i| ([10, 9, 7][i % 3], (i as f64).sin(), (i * i) as f64))
+    }
+
+    #[test]
+    fn a_cache_that_claims_what_it_has_not_is_rejected() {
+        let folder = Folder::new("claims");
+        let (source, cache) = (folder.file("a.svm", b"1 1:1 2:2\n-1 1:2\n1 2:3\n"), folder.0.join("cache"));
+        let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+        FileBlocks::open(&source, &how, Some(&cache), MEMORY).unwrap();
+        let bytes = fs::read(&cache).unwrap();
+        let end = bytes.len() - 16;
+        let length = u64::from_le_bytes(bytes[end..end + 8].try_into().unwrap()) as usize;
+        let footer: serde_json::Value = serde_json::from_slice(&bytes[end - length..end]).unwrap();
+        for (name, value) in [
+            ("dim", u64::MAX),
+            ("dim", 1 << 40),
+            ("n_targets", u64::MAX),
+            ("n_targets", 1 << 61),
+            ("n_rows", u64::MAX),
+            ("stored", u64::MAX),
+        ] {
+            let mut claims = footer.clone();
+            claims[name] = value.into();
+            let text = claims.to_string();
+            let parts = [&bytes[..end - length], text.as_bytes(), &(text.len() as u64).to_le_bytes(), &bytes[end + 8..]];
+            fs::write(&cache, parts.concat()).unwrap();
+            let error = FileBlocks::open(&source, &how, Some(&cache), MEMORY).err().unwrap().to_string();
+            assert!(error.contains("the cache is cut short or damaged"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn files_beside_a_cache_are_kept_and_a_scratch_file_is_private_and_gone() {
+        let folder = Folder::new("beside");
+        let (source, cache) = (folder.file("a.svm", b"1 1:1 2:2\n-1 1:2\n"), folder.0.join("cache"));
+        let beside = folder.file("cache.part", b"precious");
+        let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+        FileBlocks::open(&source, &how, Some(&cache), MEMORY).unwrap();
+        assert_eq!(fs::read(&beside).unwrap(), b"precious");
+        let blocks = FileBlocks::open(&source, &how, None, MEMORY).unwrap();
+        let scratch = blocks._scratch.as_ref().unwrap().path().to_path_buf();
+        #[cfg(unix)]
+        assert_eq!(std::os::unix::fs::PermissionsExt::mode(&fs::metadata(&scratch).unwrap().permissions()) & 0o777, 0o600);
+        drop(blocks);
+        assert!(!scratch.exists());
     }
 
     #[test]

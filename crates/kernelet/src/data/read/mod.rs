@@ -27,6 +27,7 @@ pub use array::{Array, Values};
 pub use blocks::{Blocks, blocks};
 pub use file_blocks::FileBlocks;
 pub use npz::read_arrays;
+pub use source::read_whole;
 
 use super::{Column, Dataset, Encoding};
 use crate::{

@@ -27,6 +27,13 @@ const LARGEST_PACKED_WHOLE: usize = 4usize.saturating_mul(1 << 30);
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
+/// The bytes of a file that is read whole before it is looked at, such as a range file or a description; of a device that does not end, an error.
+pub fn read_whole(path: impl AsRef<Path>) -> Result<Vec<u8>> {
+    let (path, mut bytes) = (path.as_ref(), vec![]);
+    open_file(path)?.read_to_end(&mut bytes).map_err(|source| Error::io(path, source))?;
+    Ok(bytes)
+}
+
 /// All bytes of a file, or of standard input for `-`.
 pub(super) fn load(path: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -41,6 +48,10 @@ fn open(path: &str) -> Result<Box<dyn Read + Send>> {
     if Path::new(path).is_dir() {
         return Err(Error::io(path, io::ErrorKind::IsADirectory.into()));
     }
+    open_file(Path::new(path))
+}
+
+fn open_file(path: &Path) -> Result<Box<dyn Read + Send>> {
     let file = fs::File::open(path).map_err(|source| Error::io(path, source))?;
     match file.metadata().is_ok_and(|there| is_device(&there)) {
         true => Ok(Box::new(Bounded { source: file, left: memory::limit() })),

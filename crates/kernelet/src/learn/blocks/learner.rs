@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Error, Result,
     basis::{Frame, field::check_dense},
-    data::{Dataset, HeldBlocks, Outline, Scale, Target},
-    error::require_positive,
+    data::{Dataset, HeldBlocks, Outline, Scale, Target, memory},
+    error::{require_cost, require_positive},
     kernel::Kernel,
     learn::{
         ClassWeights, Fit, LogisticRows, Report,
@@ -33,6 +33,9 @@ const MOST_SAMPLED: usize = 1 << 22;
 
 /// After a search on a sample, all rows get this fraction of the steps.
 const STEPS_AFTER_SAMPLE: usize = 10;
+
+/// Numbers of each feature that the summaries of the rows have.
+const SUMMARISED: usize = 16;
 
 /// What is learned.
 #[derive(Clone, Debug, PartialEq)]
@@ -147,7 +150,7 @@ impl BlockLearner {
     pub fn check(&self, kernel: &Kernel) -> Result<()> {
         self.search.check(self.estimator.name(), kernel)?;
         match &self.estimator {
-            BlockEstimator::Margin { c, .. } | BlockEstimator::Logistic { c, .. } => require_positive("c", *c)?,
+            BlockEstimator::Margin { c, .. } | BlockEstimator::Logistic { c, .. } => require_cost(*c)?,
             BlockEstimator::Ridge { lambda } => require_positive("lambda", *lambda)?,
         }
         let unsupported = |with: &str, instead: &str| {
@@ -169,6 +172,7 @@ impl BlockLearner {
     /// The pass that comes before all others: moments, classes, finiteness, and a sample for the start.
     pub fn scout(&self, engine: &mut dyn Engine, outline: &Outline) -> Result<ScoutSums> {
         let vectors = self.search.n_vectors;
+        memory::require("training by blocks", vectors.saturating_add(SUMMARISED), outline.dim)?;
         let fewer = (MOST_SAMPLED / outline.dim.max(1)).max(2 * vectors);
         let sample = (ROWS_A_VECTOR * vectors).max(FEWEST_SAMPLED).min(fewer).max(self.sample_first.unwrap_or(0));
         let values = matches!(self.estimator, BlockEstimator::Ridge { .. });

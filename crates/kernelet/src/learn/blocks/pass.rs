@@ -16,6 +16,7 @@ use crate::{
     Error, Result,
     basis::{Frame, field::GradientSums},
     data::{Points, RowBlock, Summary},
+    error::wrong_weight,
     kernel::{
         Kernel,
         block::{CHUNK, Scratch},
@@ -99,9 +100,8 @@ fn scouted(block: &RowBlock, seed: u64, sample: usize, n_classes: usize) -> Resu
             )));
         }
         let weight = block.weights.as_ref().map_or(1.0, |weights| weights[i]);
-        if !weight.is_finite() || weight < 0.0 {
-            let row = block.first + i as u64 + 1;
-            return Err(Error::data(format!("the weight of row {row} is {weight}, but must be a finite number of at least 0")));
+        if let Some(reason) = wrong_weight(weight) {
+            return Err(Error::data(format!("the weight of row {} is {reason}", block.first + i as u64 + 1)));
         }
         counts[class] += 1.0;
         weighty[class] += f64::from(u8::from(weight > 0.0));

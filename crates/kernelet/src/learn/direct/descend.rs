@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
         keeper.keep(State { stage: Stage { single: objective.single, ..*stage }, descent: descent.clone(), memory: memory.clone() });
         if keeper.due() {
             let (at, watch) = (variables(descent.point()), objective.watch);
-            keeper.write(|| machine(*direct, &at, &objective.solve(&at)?), watch);
+            keeper.write(|| Ok(machine(*direct, &at, &objective.solve(&at)?)?.0), watch);
             objective.inner.remember(&memory, at.z.rows());
         }
     }

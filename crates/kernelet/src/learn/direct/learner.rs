@@ -20,7 +20,7 @@ use crate::{
     Error, Named, Result,
     basis::{Basis, JITTER},
     data::Dataset,
-    error::require_positive,
+    error::require_cost,
     evaluate::score_probabilities,
     kernel::Kernel,
     learn::{
@@ -28,7 +28,7 @@ use crate::{
         rows_that_count,
     },
     machine::{Expansion, Machine, Metadata},
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// The estimator and its settings.
@@ -76,7 +76,7 @@ impl DirectTask {
                 with: format!("the penalty {}, which depends on how the direction is written", fisher.penalty.name()),
                 instead: "use the penalty weight".into(),
             }),
-            DirectTask::Fisher { margin: Some(c), .. } => require_positive("c", *c),
+            DirectTask::Fisher { margin: Some(c), .. } => require_cost(*c),
             DirectTask::Pca(Pca { components: Components::Explained(_), .. }) => Err(Error::Unsupported {
                 method: "direct training of pca",
                 with: "a fraction of the variance in place of a number of components".into(),
@@ -216,16 +216,16 @@ impl Direct for Prepared<'_> {
         vec![Phase { name: "steps", points: &self.rows.points, inner: self.ready.inner(), single: false, iterations }]
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<Machine> {
+    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<(Machine, Status)> {
         let rows = match transform.rows(&self.rows.points, vec![]) {
             Cow::Borrowed(_) => Cow::Borrowed(self.rows),
             Cow::Owned(points) => Cow::Owned(Dataset { points, ..self.rows.clone() }),
         };
         let basis = Basis::of_vectors(&expansion.kernel, &rows.points, &expansion.vectors, vec![], JITTER)?;
-        let mut machine = fit(&basis, self.learner.task.learn_on(&rows, &basis)?, &rows)?.machine;
+        let Fit { mut machine, report } = fit(&basis, self.learner.task.learn_on(&rows, &basis)?, &rows)?;
         let objective = Some(solution.value).filter(|value| value.is_finite());
         machine.metadata = Metadata { n_rows: Some(self.all), objective, ..machine.metadata };
-        Ok(machine)
+        Ok((machine, report.status))
     }
 
     fn problem(&self) -> Box<dyn fmt::Debug + '_> {

@@ -22,12 +22,12 @@ use super::{
 use crate::{
     Error, Named, Result,
     data::{Dataset, Label, Points, check_classes},
-    error::require_positive,
+    error::require_cost,
     kernel::Kernel,
     learn::{ClassWeights, Fit, Learner},
     linalg::Matrix,
     machine::{Decision, Expansion, Machine, Metadata},
-    watch::Watch,
+    watch::{Status, Watch},
 };
 
 /// What an error costs.
@@ -107,7 +107,7 @@ impl Learner for Margin {
     }
 
     fn check(&self) -> Result<()> {
-        require_positive("c", self.c)?;
+        require_cost(self.c)?;
         self.search.check(self.name(), &self.kernel)
     }
 
@@ -272,8 +272,8 @@ impl Direct for Rows<'_> {
         phases
     }
 
-    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<Machine> {
-        Ok(self.machine_of(expansion, solution.offsets.clone(), solution.value))
+    fn machine(&self, expansion: Expansion, solution: &Solution, _: &Transform) -> Result<(Machine, Status)> {
+        Ok((self.machine_of(expansion, solution.offsets.clone(), solution.value), Status::Converged))
     }
 
     fn problem(&self) -> Box<dyn fmt::Debug + '_> {

@@ -40,6 +40,11 @@ pub(crate) trait RowLoss: Sync {
         let _ = slopes;
         out.fill(self.curvature(i, outputs));
     }
+    /// The same for a step where second derivatives nearly vanish, far from every bend: of a parabola that meets the loss here with its slope and lies above it
+    /// where the step leads.
+    fn bounds(&self, i: usize, outputs: &[f64], slopes: &[f64], out: &mut [f64]) {
+        self.curvatures(i, outputs, slopes, out);
+    }
     /// What each offset costs by itself.
     fn tilt(&self) -> f64 {
         0.0
@@ -167,13 +172,14 @@ impl<'a, L: RowLoss> Run<'a, L> {
     }
 
     /// The factor of the system of each output, or of their mean where factors of all would take longer than their sums; none where one cannot be factored.
-    fn factors_here(&self) -> Option<Vec<Cholesky>> {
+    /// `curve` gives the second derivatives of a row.
+    fn factors_here(&self, curve: impl Fn(&L, usize, &[f64], &[f64], &mut [f64]) + Sync) -> Option<Vec<Cholesky>> {
         let (n, m, q) = (self.outputs.rows(), self.x.rows() - 1, self.x.cols());
         let mut curvatures = Matrix::zeros(n, q);
         curvatures.values_mut().par_chunks_mut(CHUNK * q).enumerate().for_each(|(c, out)| {
             for (place, out) in out.chunks_exact_mut(q).enumerate() {
                 let i = c * CHUNK + place;
-                self.loss.curvatures(i, self.outputs.row(i), self.slopes.row(i), out);
+                curve(self.loss, i, self.outputs.row(i), self.slopes.row(i), out);
             }
         });
         let systems = if q * m <= FACTORED * n { q } else { 1 };
@@ -206,35 +212,50 @@ impl<'a, L: RowLoss> Run<'a, L> {
     /// Newton's step; none where the system cannot be factored.
     fn step(&mut self, gradient: &Matrix) -> Option<Matrix> {
         if self.factors.is_empty() {
-            self.factors = self.factors_here()?;
+            self.factors = self.factors_here(L::curvatures)?;
         }
-        let solved = |rest: &Matrix| {
-            if let [factor] = &self.factors[..] {
-                let mut out = rest.clone();
-                factor.solve(&mut out);
-                return out;
-            }
-            let columns: Vec<Vec<f64>> =
-                self.factors.par_iter().enumerate().map(|(k, factor)| solved_column(factor, rest.col(k))).collect();
-            Matrix::from_fn(rest.rows(), rest.cols(), |j, k| columns[k][j])
-        };
-        conjugate_gradients(solved, LEFT, gradient, |direction| Some(self.curved(direction)))
+        conjugate_gradients(|rest| solved(&self.factors, rest), LEFT, gradient, |direction| Some(self.curved(direction)))
+    }
+
+    /// The step where Newton's leads nowhere: to the minimum of parabolas that bound the losses.
+    fn bounded_step(&self, gradient: &Matrix) -> Option<Matrix> {
+        let mut step = solved(&self.factors_here(L::bounds)?, gradient);
+        step.values_mut().iter_mut().for_each(|s| *s = -*s);
+        Some(step)
     }
 
     /// One round; true when it was the last.
     fn round(&mut self) -> bool {
         let gradient = self.gradient();
-        let Some(step) = self.step(&gradient) else { return true };
-        let promised = -0.5 * dot(gradient.values(), step.values());
-        if promised.is_nan() || promised <= 0.0 {
-            return true;
+        let went = match self.step(&gradient) {
+            Some(step) => self.go(&gradient, &step),
+            None => Went::Nowhere,
+        };
+        match went {
+            Went::On => false,
+            Went::Last => true,
+            Went::Nowhere => {
+                self.factors.clear();
+                self.bounded_step(&gradient).is_none_or(|step| self.go(&gradient, &step) != Went::On)
+            }
         }
-        let along = times(self.coordinates, &step);
+    }
+
+    /// Goes along a step as far as it lowers the value.
+    fn go(&mut self, gradient: &Matrix, step: &Matrix) -> Went {
+        let promised = -0.5 * dot(gradient.values(), step.values());
+        if promised.is_nan() {
+            return Went::Nowhere;
+        }
+        if promised <= 0.0 {
+            return Went::Last;
+        }
+        let along = times(self.coordinates, step);
         if promised <= self.last * self.value.abs() {
-            add(&mut self.x, 1.0, &step);
+            add(&mut self.x, 1.0, step);
             add(&mut self.outputs, 1.0, &along);
             self.update();
-            return true;
+            return Went::Last;
         }
         let (x, outputs, before) = (self.x.clone(), self.outputs.clone(), self.value);
         if promised > NEAR * before.abs() {
@@ -242,18 +263,41 @@ impl<'a, L: RowLoss> Run<'a, L> {
         }
         let mut part = 1.0;
         while part > 1e-10 {
-            add(&mut self.x, part, &step);
+            add(&mut self.x, part, step);
             add(&mut self.outputs, part, &along);
             self.update();
             if self.value <= before - 1e-4 * part * promised {
-                return false;
+                return Went::On;
             }
             (self.x, self.outputs) = (x.clone(), outputs.clone());
             part *= 0.5;
         }
         self.update();
-        true
+        // So near the optimum it is rounding that stands in the way.
+        if promised <= NEAR * before.abs() { Went::Last } else { Went::Nowhere }
     }
+}
+
+/// Where a step led.
+#[derive(PartialEq)]
+enum Went {
+    /// To a lower value.
+    On,
+    /// To the optimum, as far as rounding allows.
+    Last,
+    /// Nowhere that is lower, far from the optimum.
+    Nowhere,
+}
+
+/// The solution with these factors, one for each column or one for all.
+fn solved(factors: &[Cholesky], rest: &Matrix) -> Matrix {
+    if let [factor] = factors {
+        let mut out = rest.clone();
+        factor.solve(&mut out);
+        return out;
+    }
+    let columns: Vec<Vec<f64>> = factors.par_iter().enumerate().map(|(k, factor)| solved_column(factor, rest.col(k))).collect();
+    Matrix::from_fn(rest.rows(), rest.cols(), |j, k| columns[k][j])
 }
 
 /// The step to the minimum of the quadratic with this gradient, whose second derivatives times a direction `curved` gives: by conjugate

@@ -112,8 +112,8 @@ impl Growth {
 pub(crate) trait Direct {
     /// The phases of the descent; the value of the last is what is minimised.
     fn phases(&self) -> Vec<Phase<'_>>;
-    /// The machine of vectors with these coefficients, for rows that were transformed.
-    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<Machine>;
+    /// The machine of vectors with these coefficients, for rows that were transformed, and how what was solved for it alone ended.
+    fn machine(&self, expansion: Expansion, solution: &Solution, transform: &Transform) -> Result<(Machine, Status)>;
     /// Everything that the result depends on besides the kernel and the settings of the search: a checkpoint is for this problem alone.
     fn problem(&self) -> Box<dyn fmt::Debug + '_>;
 }
@@ -305,7 +305,7 @@ impl Search {
         // A run that was stopped has a machine too, whose coefficients suit its vectors.
         objective.watch = &unwatched;
         let solved = objective.solve(&place.at)?;
-        let machine = machine(run.direct, &place.at, &solved)?;
+        let (machine, ended) = machine(run.direct, &place.at, &solved)?;
         machine.check()?;
         if let Some(keeper) = &mut run.keeper {
             keeper.write(|| Ok(machine.clone()), watch);
@@ -314,7 +314,7 @@ impl Search {
             objective: solved.value,
             dual_objective: None,
             iterations: place.iterations as u64,
-            status: status(place.ended),
+            status: status(place.ended).worse(ended),
             evaluations: watch.evaluations() - before,
             support: None,
         };
@@ -341,14 +341,14 @@ fn grown(level: &Level, points: &Points, size: usize, seed: u64) -> Option<Varia
     Some(Variables { z, metric: level.at.metric.clone() })
 }
 
-/// The machine of the optimum at these variables.
-pub(super) fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<Machine> {
+/// The machine of the optimum at these variables, and how what was solved for it alone ended.
+pub(super) fn machine(direct: &dyn Direct, at: &Variables, solved: &Solved) -> Result<(Machine, Status)> {
     let Solved { transform, frame, solution, .. } = solved;
     let coefficients = Coefficients::Dense(frame.coefficients(&solution.weights));
     let vectors = transform.vectors(&at.z).into_owned().into();
     let expansion = Expansion { kernel: frame.kernel().clone(), vectors, coefficients };
-    let machine = direct.machine(expansion, solution, transform)?;
-    Ok(Machine { scale: transform.scale().or_else(|| machine.scale.clone()), ..machine })
+    let (machine, status) = direct.machine(expansion, solution, transform)?;
+    Ok((Machine { scale: transform.scale().or_else(|| machine.scale.clone()), ..machine }, status))
 }
 
 /// How far the vectors lie from their mean, all together; 1 where they coincide.

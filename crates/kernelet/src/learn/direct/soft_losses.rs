@@ -144,6 +144,14 @@ impl RowLoss for SoftInsensitive<'_> {
         out.iter_mut().zip(outputs).enumerate().for_each(|(k, (out, &f))| *out = self.at(i, k, f).2);
     }
 
+    /// The parabola in the residual that touches the loss here and where the residual has the other sign.
+    fn bounds(&self, i: usize, outputs: &[f64], slopes: &[f64], out: &mut [f64]) {
+        for (k, ((out, &f), slope)) in out.iter_mut().zip(outputs).zip(slopes).enumerate() {
+            let (r, curvature) = (self.targets.at(i, k) - f, self.at(i, k, f).2);
+            *out = if r == 0.0 { curvature } else { curvature.max((slope / r).abs()) };
+        }
+    }
+
     fn curvature(&self, i: usize, outputs: &[f64]) -> f64 {
         outputs.iter().enumerate().map(|(k, &f)| self.at(i, k, f).2).sum::<f64>() / outputs.len() as f64
     }
@@ -178,5 +186,35 @@ impl RowLoss for SoftNovelty<'_> {
 
     fn tilt(&self) -> f64 {
         self.nu * self.costs.iter().sum::<f64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        data::{Target, banana},
+        learn::{
+            Svr,
+            direct::{DirectLearner, DirectTask, Search},
+        },
+        linalg::Matrix,
+        prelude::*,
+    };
+
+    /// More than half of the targets are equal, so that the bend is narrow, and all are so many of its widths away that its second derivative is zero.
+    #[test]
+    fn a_narrow_bend_far_from_all_targets_is_reached() {
+        let mut data = banana(60, 1);
+        let values: Vec<f64> =
+            data.classes().unwrap().codes.iter().enumerate().map(|(i, &code)| if i < 10 { f64::from(code) } else { 1.0 }).collect();
+        data.target = Target::Values(Matrix::column(values.iter().map(|value| 100.0 * value).collect()));
+        for c in [1.0, 10.0, 1e6] {
+            let svr = Svr { kernel: Kernel::gaussian(1.0), c, ..Svr::default() };
+            let search = Search { n_vectors: 8, iterations: 5, ..Search::default() };
+            let fit = DirectLearner { task: DirectTask::Svr(svr), search }.learn(&data, &Watch::none()).unwrap();
+            let nothing: f64 = values.iter().map(|value| c * (100.0 * value - 0.1).max(0.0)).sum();
+            assert!(fit.report.objective < 0.2 * nothing, "{c}: {} of {nothing}", fit.report.objective);
+            assert!(fit.report.iterations > 0, "{c}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Writing files so that nobody ever sees half of one: into a temporary file beside the target, which then takes the target's place.
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufWriter, ErrorKind, Write},
+    io::{self, BufWriter, ErrorKind, Seek, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -100,6 +100,46 @@ fn fill(file: File, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io:
     let file = writer.into_inner().map_err(|error| error.into_error())?;
     file.sync_all()?;
     Ok(file)
+}
+
+/// A new file in the directory for temporary files that nobody else may read; it is gone with the value, or with the next one after this process was killed.
+pub(crate) struct Scratch {
+    temporary: Temporary,
+    /// Open, and so locked.
+    file: File,
+}
+
+impl Scratch {
+    pub fn new() -> Result<Self> {
+        let directory = std::env::temp_dir();
+        remove_leftovers(&directory);
+        let failed = |source| Error::io(&directory, of_directory(&directory, source));
+        let (temporary, file) = Temporary::create(&directory, private().as_ref()).map_err(failed)?;
+        Ok(Scratch { temporary, file })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.temporary.path
+    }
+
+    /// Fills the file; what was in it is gone.
+    pub fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        let mut writer = BufWriter::new(&self.file);
+        let written = self.file.set_len(0).and_then(|()| writer.seek(io::SeekFrom::Start(0)));
+        written.and_then(|_| write(&mut writer)).and_then(|()| writer.flush()).map_err(|source| Error::io(&self.temporary.path, source))
+    }
+}
+
+/// Permissions to read and write for the owner alone.
+#[cfg(unix)]
+fn private() -> Option<fs::Permissions> {
+    Some(std::os::unix::fs::PermissionsExt::from_mode(0o600))
+}
+
+/// Not here.
+#[cfg(not(unix))]
+fn private() -> Option<fs::Permissions> {
+    None
 }
 
 /// A file that is removed when dropped, unless it was renamed.
