@@ -16,6 +16,7 @@ mod recalibrate;
 mod run;
 mod sizes;
 mod strategy;
+mod trained;
 mod validation;
 
 pub use auto::Auto;
@@ -30,4 +31,5 @@ pub use goals::Goals;
 pub use origin::{Origin, Recognised, recognise};
 pub(crate) use recalibrate::recalibrated;
 pub use strategy::{Finish, Steps, Strategy};
+pub(crate) use trained::trained;
 pub use validation::{Metric, Metrics};
