@@ -1,6 +1,6 @@
 //! Every setting of a request changes the machine or is rejected: nothing is ignored in silence.
 #![allow(clippy::unwrap_used, clippy::panic)]
-use std::fmt::Write;
+use std::collections::HashMap;
 
 use kernelet::{
     data::{Classes, Dataset, Target, read::Wanted},
@@ -10,6 +10,7 @@ use kernelet::{
     request::{Compress, Field, Given, Train},
     watch::Watch,
 };
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// Settings that cost memory or time, or report more, and never change the machine.
@@ -172,50 +173,67 @@ fn run(request: Map<String, Value>, few: bool) -> Result<Vec<u8>, String> {
     Ok(bytes(trained.machine()))
 }
 
+/// What became of the settings of one form of a request: those that changed nothing, and those that were rejected.
+#[derive(Default)]
+struct Effects {
+    ignored: Vec<String>,
+    rejected: Vec<&'static str>,
+}
+
 #[test]
 fn every_setting_of_training_changes_the_machine_or_is_rejected() {
-    let (mut ignored, mut refused) = (vec![], String::new());
-    for (form, base) in forms() {
-        let mut rejected = vec![];
-        for field in Train::fields() {
-            for value in tried(field) {
-                let base = with(base.clone(), field.name, &value);
-                // Cross-validation is the same for every form; it takes long.
-                let repeated = ["tune", "folds", "probability"].contains(&field.name) && base.contains_key("method");
-                if repeated || base.get(field.name) == Some(&value) {
-                    continue;
+    compare("refused-train.txt", forms().into_par_iter().map(|(form, base)| (effects_in_training(&form, &base), form)).collect());
+}
+
+fn effects_in_training(form: &str, base: &Map<String, Value>) -> Effects {
+    let mut effects = Effects::default();
+    let mut machines_of_bases = HashMap::new();
+    for field in Train::fields() {
+        for value in tried(field) {
+            let base = with(base.clone(), field.name, &value);
+            // Cross-validation is the same for every form; it takes long.
+            let repeated = ["tune", "folds", "probability"].contains(&field.name) && base.contains_key("method");
+            if repeated || base.get(field.name) == Some(&value) {
+                continue;
+            }
+            let mut asked = base.clone();
+            asked.insert(field.name.into(), value.clone());
+            if ["ard", "projection"].contains(&field.name) {
+                // Validation is the same for every form; it takes long.
+                asked.insert("metric-penalty".into(), 0.01.into());
+            }
+            // Two classes where a setting is about a single output.
+            let few = ["score-threshold", "numerator"].contains(&field.name);
+            match run(asked, few) {
+                Err(sentence) if sentence.starts_with("run: ") => {
+                    panic!("{form}: {} {value} passes the check, then: {sentence}", field.name)
                 }
-                let mut asked = base.clone();
-                asked.insert(field.name.into(), value.clone());
-                if ["ard", "projection"].contains(&field.name) {
-                    // Validation is the same for every form; it takes long.
-                    asked.insert("metric-penalty".into(), 0.01.into());
-                }
-                // Two classes where a setting is about a single output.
-                let few = ["score-threshold", "numerator"].contains(&field.name);
-                match run(asked, few) {
-                    Err(sentence) if sentence.starts_with("run: ") => {
-                        panic!("{form}: {} {value} passes the check, then: {sentence}", field.name)
+                Err(_) => effects.rejected.push(field.name),
+                Ok(_) if WITHOUT_EFFECT.contains(&field.name) || by_data(form, field.name, &value) => {}
+                Ok(changed) => {
+                    let of_base = machines_of_bases.entry((few, Value::from(base.clone()).to_string()));
+                    if changed == *of_base.or_insert_with(|| run(base, few).unwrap()) {
+                        effects.ignored.push(format!("{form}: {} {value}", field.name));
                     }
-                    Err(_) => rejected.push(field.name),
-                    Ok(_) if WITHOUT_EFFECT.contains(&field.name) || by_data(&form, field.name, &value) => {}
-                    Ok(changed) if changed == run(base, few).unwrap() => ignored.push(format!("{form}: {} {value}", field.name)),
-                    Ok(_) => {}
                 }
             }
         }
-        rejected.dedup();
-        writeln!(refused, "{form}: {}", rejected.join(" ")).unwrap();
     }
-    assert!(ignored.is_empty(), "ignored in silence:\n{}", ignored.join("\n"));
-    compare("refused-train.txt", &refused);
+    effects
 }
 
-/// The list of rejected settings is part of the sources: a setting that is rejected anew must be looked at.
-fn compare(file: &str, found: &str) {
+/// Nothing is ignored, and the list of rejected settings is part of the sources: a setting that is rejected anew must be looked at.
+fn compare(file: &str, effects: Vec<(Effects, String)>) {
+    let (mut ignored, mut found) = (vec![], String::new());
+    for (mut effects, form) in effects {
+        effects.rejected.dedup();
+        found += &format!("{form}: {}\n", effects.rejected.join(" "));
+        ignored.append(&mut effects.ignored);
+    }
+    assert!(ignored.is_empty(), "ignored in silence:\n{}", ignored.join("\n"));
     let path = format!("{}/tests/requests/{file}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("KERNELET_UPDATE").is_some() {
-        std::fs::write(&path, found).unwrap();
+        std::fs::write(&path, &found).unwrap();
     }
     let known = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(known == found, "{file} differs; run with KERNELET_UPDATE=1 and look at the change:\n{found}");
@@ -264,56 +282,57 @@ fn tried_in_compress(field: &Field) -> Vec<Value> {
 fn every_setting_of_compression_changes_the_machine_or_is_rejected() {
     let data = classes(3);
     let full = Train::from_json(r#"{"gamma": 0.5, "c": 2}"#).unwrap().run(&data, &Given::default(), &Watch::none()).unwrap();
+    let methods = ["auto", "pursuit", "l1", "l0", "independent", "fixed-point", "gradient", "refine"];
+    let effects = |method: &str| (effects_in_compression(method, full.machine(), &data), method.to_string());
+    compare("refused-compress.txt", methods.into_par_iter().map(effects).collect());
+}
+
+fn effects_in_compression(method: &str, full: &Machine, data: &Dataset) -> Effects {
     let run = |request: Map<String, Value>| -> Result<Vec<u8>, String> {
         let compress = Compress::read(request).map_err(|error| error.to_string())?;
         compress.check(true, false).map_err(|error| error.to_string())?;
-        let small = compress.run(full.machine(), Some(&data), None, &Watch::none()).map_err(|error| format!("run: {error}"))?;
+        let small = compress.run(full, Some(data), None, &Watch::none()).map_err(|error| format!("run: {error}"))?;
         let mut machine = small.machine;
         machine.metadata.path = None;
         Ok(bytes(&machine))
     };
-    let (mut ignored, mut refused) = (vec![], String::new());
-    for method in ["auto", "pursuit", "l1", "l0", "independent", "fixed-point", "gradient", "refine"] {
-        let mut rejected = vec![];
-        for field in Compress::fields() {
-            for value in tried_in_compress(field) {
-                let mut base = object(json!({ "method": method, "vectors": 8 }));
-                match field.name {
-                    "vectors" | "fraction" | "max-bytes" => drop(base.remove("vectors")),
-                    "lossless" => drop(base.remove("vectors")),
-                    "tolerance" if method == "l0" => drop(base.insert("lossless".into(), true.into())),
-                    "c" if method != "auto" => drop(base.insert("refit".into(), "margin".into())),
-                    "c" => drop(base.insert("labels".into(), true.into())),
-                    "metric" | "confidence" | "rows" => drop(base.insert("max-loss".into(), 0.1.into())),
-                    "passes" => drop(base.insert("chunk".into(), 5.into())),
-                    "refine-steps" | "refine-joint" => drop(base.insert("refine".into(), true.into())),
-                    _ => {}
+    let mut effects = Effects::default();
+    let mut machines_of_bases = HashMap::new();
+    for field in Compress::fields() {
+        for value in tried_in_compress(field) {
+            let mut base = object(json!({ "method": method, "vectors": 8 }));
+            match field.name {
+                "vectors" | "fraction" | "max-bytes" => drop(base.remove("vectors")),
+                "lossless" => drop(base.remove("vectors")),
+                "tolerance" if method == "l0" => drop(base.insert("lossless".into(), true.into())),
+                "c" if method != "auto" => drop(base.insert("refit".into(), "margin".into())),
+                "c" => drop(base.insert("labels".into(), true.into())),
+                "metric" | "confidence" | "rows" => drop(base.insert("max-loss".into(), 0.1.into())),
+                "passes" => drop(base.insert("chunk".into(), 5.into())),
+                "refine-steps" | "refine-joint" => drop(base.insert("refine".into(), true.into())),
+                _ => {}
+            }
+            // Clusters are what the method refine starts from anyway.
+            let value = if (method, field.name) == ("refine", "init") { json!("vectors") } else { value };
+            let mut asked = base.clone();
+            asked.insert(field.name.into(), value.clone());
+            match run(asked) {
+                Err(sentence) if sentence.starts_with("run: ") => {
+                    panic!("{method}: {} {value} passes the check, then: {sentence}", field.name)
                 }
-                // Clusters are what the method refine starts from anyway.
-                let value = if (method, field.name) == ("refine", "init") { json!("vectors") } else { value };
-                let mut asked = base.clone();
-                asked.insert(field.name.into(), value.clone());
-                match run(asked) {
-                    Err(sentence) if sentence.starts_with("run: ") => {
-                        panic!("{method}: {} {value} passes the check, then: {sentence}", field.name)
+                Err(_) => effects.rejected.push(field.name),
+                // Time that is not used up changes nothing.
+                Ok(_) if ["path", "seed", "time"].contains(&field.name) => {}
+                // A goal that is met anyway, and a pass that changes nothing any more.
+                Ok(_) if ["max-residual", "max-loss", "min-agreement", "confidence", "rows", "metric", "passes"].contains(&field.name) => {}
+                Ok(changed) => {
+                    let of_base = machines_of_bases.entry(Value::from(base.clone()).to_string()).or_insert_with(|| run(base));
+                    if of_base.as_ref() == Ok(&changed) {
+                        effects.ignored.push(format!("{method}: {} {value}", field.name));
                     }
-                    Err(_) => rejected.push(field.name),
-                    // Time that is not used up changes nothing.
-                    Ok(_) if ["path", "seed", "time"].contains(&field.name) => {}
-                    // A goal that is met anyway, and a pass that changes nothing any more.
-                    Ok(_)
-                        if ["max-residual", "max-loss", "min-agreement", "confidence", "rows", "metric", "passes"]
-                            .contains(&field.name) => {}
-                    Ok(changed) => match run(base) {
-                        Ok(before) if before == changed => ignored.push(format!("{method}: {} {value}", field.name)),
-                        _ => {}
-                    },
                 }
             }
         }
-        rejected.dedup();
-        writeln!(refused, "{method}: {}", rejected.join(" ")).unwrap();
     }
-    assert!(ignored.is_empty(), "ignored in silence:\n{}", ignored.join("\n"));
-    compare("refused-compress.txt", &refused);
+    effects
 }
