@@ -98,7 +98,7 @@ def compress(
     refine : bool or {'weights', 'outputs', 'margins'}, default=None
         Optimise all vectors jointly afterwards.
     options : dict, default=None
-        Further flags of ``kernelet compress`` by name: ``{"effort": "quick"}``, ``{"labels": True}`` to learn from y too, ``{"path": True}`` for the
+        Further flags of ``kernelet compress`` by name: ``{"effort": "quick"}``, ``{"labels": True}`` to learn from y too, ``{"ard": True}`` to learn feature scales too, ``{"path": True}`` for the
         size path, ``{"layout": "pairs"}`` to keep the pairs of a one-vs-one machine.
     n_jobs : int, default=None
         Threads; None is 1, -1 all.

@@ -5,15 +5,17 @@
 //! ```
 //!
 //! The names are gamma, c, vectors, iterations, init (random, kmeans, spread, rpcholesky), loss (hinge, squared-hinge), divide (features are
-//! divided by it), memory (bytes for coordinates) and seed.
+//! divided by it), memory (bytes for coordinates), rows (the first so many are trained on), metric (none, width, scales, or the rows of a map), penalty (of the
+//! metric) and seed.
 use std::{collections::HashMap, error::Error, time::Instant};
 
+use cpu_time::ProcessTime;
 use kernelet::{
     data::{Classes, Dataset, Target, read::read_arrays},
     kernel::Kernel,
     learn::{
         Learner,
-        direct::{DirectLoss, Init, Margin, Search},
+        direct::{DirectLoss, Init, Learned, Margin, Metric, Search},
     },
     linalg::Matrix,
     watch::Watch,
@@ -38,6 +40,18 @@ fn main() -> Outcome<()> {
     let divide = number("divide", 1.0)?;
     let arrays: HashMap<_, _> = read_arrays(&std::fs::read(file)?, file)?.into_iter().collect();
     let (train, test) = (part(&arrays, "train", divide)?, part(&arrays, "test", divide)?);
+    let rows = number("rows", f64::INFINITY)? as usize;
+    let train = train.select(&(0..train.len().min(rows)).collect::<Vec<_>>());
+    let metric = Metric {
+        learned: match given.get("metric").copied() {
+            None | Some("none") => Learned::Nothing,
+            Some("width") => Learned::Width,
+            Some("scales") => Learned::Scales,
+            Some(rows) => Learned::Map(rows.parse()?),
+        },
+        penalty: number("penalty", 1.0)?,
+        ..Metric::default()
+    };
     let learner = Margin {
         kernel: Kernel::gaussian(number("gamma", 1.0)?),
         c: number("c", 10.0)?,
@@ -53,23 +67,25 @@ fn main() -> Outcome<()> {
                 Some("rpcholesky") => Init::RpCholesky,
                 _ => Init::KMeans,
             },
+            metric,
             ..Search::default()
         },
         ..Margin::default()
     };
-    let clock = Instant::now();
+    let (clock, work) = (Instant::now(), ProcessTime::now());
     let watch = Watch::none().with_reporter(|p| {
         if p.done % 20 == 0 {
             eprintln!("{:7.2} s {:>5} {} {}", clock.elapsed().as_secs_f64(), p.done, p.stage, p.figure.unwrap_or(f64::NAN));
         }
     });
     let fit = learner.learn(&train, &watch)?;
-    let seconds = clock.elapsed().as_secs_f64();
+    let (seconds, work) = (clock.elapsed().as_secs_f64(), work.elapsed().as_secs_f64());
     eprintln!(
-        "{} vectors, W {:.4}, {} steps, {}, {seconds:.2} s, train error {:.2} %, test error {:.2} %",
+        "{} vectors, W {:.4}, {} steps, {} million kernel evaluations, {}, {seconds:.2} s, processor time {work:.2} s, train error {:.2} %, test error {:.2} %",
         fit.machine.n_vectors(),
         fit.report.objective,
         fit.report.iterations,
+        fit.report.evaluations / 1_000_000,
         fit.report.status.name(),
         100.0 * fit.machine.score(&train)?.loss(),
         100.0 * fit.machine.score(&test)?.loss()

@@ -51,9 +51,9 @@ impl<'a> Comparison<'a> {
         error_of(self.machine, self.prediction()?, self.test)
     }
 
-    /// The squared distance of the weight vectors and the same relative to their length; none where the machines have other outputs.
+    /// The squared distance of the weight vectors and the same relative to their length; none where the machines have other outputs or metrics.
     fn residual(&self, small: &Machine) -> Result<Option<(f64, f64)>> {
-        if small.decision != self.machine.decision {
+        if small.decision != self.machine.decision || small.scale != self.machine.scale {
             return Ok(None);
         }
         if self.weights.get().is_none() {

@@ -163,7 +163,7 @@ impl Compress {
     /// Trained directly where that is possible, else imitating or by auto.
     fn stage_machine(&self, machine: &Machine, data: &Dataset, size: usize, watch: &Watch) -> Result<Machine> {
         let task = Task { machine, data: Some(data), candidates: None };
-        let free = self.refit.is_none() && self.threshold.is_none() && self.layout.is_none();
+        let free = self.refit.is_none() && self.threshold.is_none() && self.layout.is_none() && !self.ard;
         let made = if free { trained(&task, size, self.c, self.effort.unwrap_or_default(), self.seed, watch)? } else { None };
         if let Some(made) = made {
             return Ok(made);

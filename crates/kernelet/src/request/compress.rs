@@ -52,6 +52,9 @@ pub struct Compress {
     /// Learn from the labels of the rows too, not from the machine's predictions alone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub labels: bool,
+    /// Whether trained machines may learn a scale for each feature.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ard: bool,
     /// Outputs of a one-vs-one machine; none for shared.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub layout: Option<Layout>,
@@ -231,6 +234,7 @@ impl Compress {
             },
             from: vec![],
             candidate: true,
+            scales: None,
         };
         match self.goals.needs_rows() {
             false => self.by_path(&strategy, task, watch),
@@ -269,6 +273,7 @@ impl Compress {
             metric: self.metric,
             curve: self.path,
             trust: self.trust(),
+            ard: self.ard,
             seed: self.seed,
         };
         let found = auto.run(task, &self.goals, watch)?;

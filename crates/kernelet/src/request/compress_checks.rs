@@ -68,6 +68,7 @@ impl Compress {
             (self.refit_needs_rows(), format!("`refit` {} needs rows", self.refit.map_or("", Named::name))),
             (self.from_data, "`from-data` needs rows".into()),
             (self.labels, "`labels` needs rows".into()),
+            (self.ard, "`ard` needs rows".into()),
         ];
         match needs.into_iter().find(|(needed, _)| *needed && !rows) {
             Some((_, sentence)) => Err(Error::request(format!("{sentence}; give them with `data`"))),

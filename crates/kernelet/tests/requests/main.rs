@@ -273,7 +273,7 @@ fn tried_in_compress(field: &Field) -> Vec<Value> {
         "refine-steps" => vec![json!(2)],
         "seed" => vec![json!(7)],
         "time" => vec![json!(1e6)],
-        "labels" | "from-data" | "path" | "plain" | "lossless" | "refine-joint" => vec![json!(true)],
+        "labels" | "ard" | "from-data" | "path" | "plain" | "lossless" | "refine-joint" => vec![json!(true)],
         other => panic!("no value to try for {other}; add one"),
     }
 }
@@ -323,8 +323,10 @@ fn effects_in_compression(method: &str, full: &Machine, data: &Dataset) -> Effec
                 Err(_) => effects.rejected.push(field.name),
                 // Time that is not used up changes nothing.
                 Ok(_) if ["path", "seed", "time"].contains(&field.name) => {}
-                // A goal that is met anyway, and a pass that changes nothing any more.
-                Ok(_) if ["max-residual", "max-loss", "min-agreement", "confidence", "rows", "metric", "passes"].contains(&field.name) => {}
+                // A goal that is met anyway, a pass that changes nothing any more, and scales that validation rows do not prefer.
+                Ok(_)
+                    if ["ard", "max-residual", "max-loss", "min-agreement", "confidence", "rows", "metric", "passes"]
+                        .contains(&field.name) => {}
                 Ok(changed) => {
                     let of_base = machines_of_bases.entry(Value::from(base.clone()).to_string()).or_insert_with(|| run(base));
                     if of_base.as_ref() == Ok(&changed) {

@@ -11,13 +11,15 @@
 //! Rows that the machine fits near-perfectly give optimistic error estimates for what imitates its weights. Where the best machine of a size is chosen by
 //! the labels of such rows, imitation is used as a warm start for training, not as a candidate.
 //!
-//! With kernels that are not differentiable at zero distance, vectors are chosen, never moved.
+//! With kernels that are not differentiable at zero distance, vectors are chosen, never moved. Where a learned metric is asked for, training goes on with a scale for
+//! each feature, as one more candidate for each penalty.
 use super::{
     certify::Trust,
     compression::{Compression, Found},
     effort::Effort,
     goals::Goals,
     interpolates::fits_training_rows,
+    scales::{PENALTIES, check_scales},
     strategy::{Finish, Steps, Strategy},
     validation::{Metric, PrimaryMetric},
 };
@@ -62,6 +64,8 @@ pub struct Auto {
     pub curve: bool,
     /// How sure promises are, and where the rows come from.
     pub trust: Trust,
+    /// Whether trained machines may learn a scale for each feature.
+    pub ard: bool,
     /// Seed of all that is drawn.
     pub seed: u64,
 }
@@ -87,7 +91,10 @@ impl Auto {
         let usual = if known.n_rows > 0 { Refit::Outputs } else { Refit::None };
         let (refit, least_error, owned) = (self.refit.unwrap_or(usual), self.least_error, self.owned);
         let finish = Finish { refinement: None, refit, c: Some(c), least_error, owned };
-        let strategies = strategies_for(machine, known, &finish, self.effort);
+        let mut strategies = strategies_for(machine, known, &finish, self.effort);
+        if self.ard {
+            strategies.extend(with_scales(machine, known, self.effort, &strategies)?);
+        }
         let (metric, curve, trust, seed) = (self.metric, self.curve, self.trust, self.seed);
         Compression { task, strategies: &strategies, goals, metric, curve, most_rows, trust, seed }.run(watch)
     }
@@ -149,6 +156,17 @@ pub(super) fn strategies_for(machine: &Machine, known: Knowledge, finish: &Finis
     strategies
 }
 
+/// The trained strategy once more for each penalty of feature scales, from where it ends with the metric as it is.
+fn with_scales(machine: &Machine, known: Knowledge, effort: Effort, strategies: &[Strategy]) -> Result<Vec<Strategy>> {
+    let trained = strategies.iter().position(Strategy::is_trained);
+    check_scales(machine, trained.is_some())?;
+    let again = |penalty: f64| {
+        let before = trained_strategy(machine, known, effort, trained.into_iter().collect())?;
+        Some(Strategy { name: format!("{} + scales {penalty}", before.name), scales: Some(penalty), ..before })
+    };
+    Ok(PENALTIES.into_iter().filter_map(again).collect())
+}
+
 /// Training on the machine's outputs, or on labels, from the vectors of other strategies and from its own.
 fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: Vec<usize>) -> Option<Strategy> {
     let kernel = &machine.expansion.kernel;
@@ -173,7 +191,7 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
         true => ("margin", Steps::Margin { taught: Margin { kernel: kernel.clone(), c, search, ..Margin::default() }, own }),
         false => ("distil", Steps::Distil { taught: Distil { c, search }, own }),
     };
-    Some(Strategy { name: name.into(), steps, from, candidate: true })
+    Some(Strategy { name: name.into(), steps, from, candidate: true, scales: None })
 }
 
 /// Vectors of a method, moved together where the kernel is smooth.
@@ -181,7 +199,8 @@ fn found_by(method: Box<dyn Sparsifier>, max_steps: usize, finish: &Finish, smoo
     let refit = if finish.refit == Refit::None { String::new() } else { format!(" + {}", finish.refit.name()) };
     let name = format!("{}{}{refit}", method.name(), if smooth { " + refine" } else { "" });
     let refinement = smooth.then(|| Refinement { max_steps, ..Refinement::default() });
-    Strategy { name, steps: Steps::Sparsify { method, finish: Finish { refinement, ..finish.clone() } }, from: vec![], candidate: true }
+    let steps = Steps::Sparsify { method, finish: Finish { refinement, ..finish.clone() } };
+    Strategy { name, steps, from: vec![], candidate: true, scales: None }
 }
 
 /// The cost C that a machine was trained with. Machines of the support vector family that do not store it, such as those of LIBSVM, have it as their

@@ -14,6 +14,7 @@ mod interpolates;
 mod origin;
 mod recalibrate;
 mod run;
+mod scales;
 mod sizes;
 mod strategy;
 mod trained;

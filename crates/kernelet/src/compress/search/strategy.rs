@@ -1,4 +1,5 @@
 //! A strategy: how a small machine of a given size is made of a large one.
+use super::scales::{behind_scaling, with_scales};
 use crate::{
     Error, Result,
     compress::{
@@ -8,7 +9,7 @@ use crate::{
     },
     data::Dataset,
     learn::{
-        Fit, Learner,
+        Learner,
         direct::{Init, Margin, Search},
     },
     machine::{Decision, Machine},
@@ -96,6 +97,8 @@ pub struct Strategy {
     pub from: Vec<usize>,
     /// Whether its machine may be the one that is kept; otherwise it is a warm start for others.
     pub candidate: bool,
+    /// The relative penalty of feature scales that training learns too; none where the metric stays.
+    pub scales: Option<f64>,
 }
 
 impl Strategy {
@@ -114,17 +117,29 @@ impl Strategy {
             }
             Steps::Distil { taught, own } => {
                 let search = Search { n_vectors: vectors, ..taught.search.clone() };
-                Ok(Distil { search, ..taught.clone() }.race(inits(starts), *own, task, watch)?.machine)
+                let distil = |search| Distil { search, ..taught.clone() };
+                let found = match self.scales {
+                    None => distil(search).race(inits(starts), *own, task, watch)?.machine,
+                    Some(penalty) => with_scales(penalty, search, starts.first(), |search| distil(search).learn(task, watch))?,
+                };
+                behind_scaling(found, task)
             }
             Steps::Margin { taught, own } => {
                 let search = Search { n_vectors: vectors, ..taught.search.clone() };
-                learn_margin(task, |rows| Margin { search, ..taught.clone() }.race(inits(starts), *own, rows, watch))
+                let margin = |search| Margin { search, ..taught.clone() };
+                learn_margin(task, |rows| match self.scales {
+                    None => Ok(margin(search).race(inits(starts), *own, rows, watch)?.machine),
+                    Some(penalty) => with_scales(penalty, search, starts.first(), |search| margin(search).learn(rows, watch)),
+                })
             }
         }
     }
 
-    /// The machine trained further, from where it stands, with more rows; as it is where rows do not matter.
+    /// The machine trained further, from where it stands, with more rows; as it is where rows do not matter, and where its scales were validated.
     pub fn again(&self, small: Machine, task: &Task, watch: &Watch) -> Result<Machine> {
+        if self.scales.is_some() {
+            return Ok(small);
+        }
         match &self.steps {
             Steps::Sparsify { finish, .. } => match finish.on_more_rows() {
                 Some(finish) => finish.apply(small, task, watch),
@@ -136,7 +151,7 @@ impl Strategy {
             }
             Steps::Margin { taught, .. } => {
                 let search = from_vectors(&taught.search, &small);
-                learn_margin(task, |rows| Margin { search, ..taught.clone() }.learn(rows, watch))
+                learn_margin(task, |rows| Ok(Margin { search, ..taught.clone() }.learn(rows, watch)?.machine))
             }
         }
     }
@@ -154,11 +169,11 @@ fn from_vectors(search: &Search, small: &Machine) -> Search {
 }
 
 /// Direct training on the labels, in the space of the machine's vectors.
-fn learn_margin(task: &Task, learn: impl FnOnce(&Dataset) -> Result<Fit>) -> Result<Machine> {
+fn learn_margin(task: &Task, learn: impl FnOnce(&Dataset) -> Result<Machine>) -> Result<Machine> {
     let (Some(points), Some(data)) = (task.scaled_rows()?, task.data) else {
         return Err(Error::data("training on labels needs rows with labels; give them with the data"));
     };
-    let found = learn(&Dataset { points, ..data.clone() })?.machine;
+    let found = learn(&Dataset { points, ..data.clone() })?;
     let same = match (&found.decision, &task.machine.decision) {
         (found, Decision::Votes { labels }) => found.labels() == *labels,
         (found, before) => found.labels() == before.labels(),
@@ -166,7 +181,7 @@ fn learn_margin(task: &Task, learn: impl FnOnce(&Dataset) -> Result<Fit>) -> Res
     if !same {
         return Err(Error::data("the rows have other labels than the model; training on labels needs rows of all its classes"));
     }
-    Ok(Machine { scale: task.machine.scale.clone(), names: task.machine.names.clone(), ..found })
+    behind_scaling(found, task)
 }
 
 #[cfg(test)]
@@ -188,7 +203,8 @@ mod tests {
         let mut fits = starts.iter().map(objective).collect::<Vec<_>>();
         fits.sort_by(|a, b| a.report.objective.total_cmp(&b.report.objective));
         assert!(fits[0].report.objective < 0.999 * fits[1].report.objective);
-        let strategy = Strategy { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], candidate: true };
+        let strategy =
+            Strategy { name: "distil".into(), steps: Steps::Distil { taught, own: false }, from: vec![], candidate: true, scales: None };
         assert_eq!(strategy.machine(&task, 3, &starts, &Watch::none()).unwrap(), fits[0].machine);
         assert_eq!(strategy.machine(&task, 4, &[], &Watch::none()).unwrap().n_vectors(), 4, "without a start it has its own");
     }

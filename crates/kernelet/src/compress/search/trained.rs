@@ -37,7 +37,7 @@ pub(crate) fn trained(task: &Task, vectors: usize, c: Option<f64>, effort: Effor
         true => ("margin", Steps::Margin { taught: Margin { kernel: kernel.clone(), c, search, ..Margin::default() }, own: true }),
         false => ("distil", Steps::Distil { taught: Distil { c, search }, own: true }),
     };
-    let strategy = Strategy { name: name.into(), steps, from: vec![], candidate: true };
+    let strategy = Strategy { name: name.into(), steps, from: vec![], candidate: true, scales: None };
     strategy.machine(task, vectors, &[], watch).map(Some)
 }
 

@@ -50,7 +50,7 @@ impl Metric {
 /// What is known of a small machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Metrics {
-    /// The squared distance of the weight vectors over their squared size; none where the machines have other outputs.
+    /// The squared distance of the weight vectors over their squared size; none where the machines have other outputs or metrics.
     pub residual: Option<f64>,
     /// The fraction of the validation rows that it predicts as the large machine does; none without rows or classes.
     pub agreement: Option<f64>,
@@ -156,7 +156,7 @@ impl<'a> Validator<'a> {
         // As many outputs of another meaning, such as three pairs and three classes, are not alike.
         let alike = small.decision == self.machine.decision;
         let mut metrics = Metrics::default();
-        if alike {
+        if alike && small.scale == self.machine.scale {
             metrics.residual = Some(self.weights.relative(self.weights.residual(&small.expansion)?));
         }
         if let Some(Seen { rows, outputs, prediction, .. }) = &self.held_out {

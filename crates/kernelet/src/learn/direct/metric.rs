@@ -36,6 +36,10 @@ const FARTHEST: f64 = 20.0;
 /// Features whose scale is small move as if it were this: their vectors would be sent away.
 const LEAST: f64 = 1e-2;
 
+/// The curvature of a logarithm as a fraction of that of all its transformed coordinates together: the rows that a vector sees are nearer to it than the
+/// vectors are to one another, and coefficients of both signs cancel. Of 1/2, 1/8, 1/20 and 1/50 this one has the lowest W after 100 steps on most sets.
+const LOGARITHMS: f64 = 0.125;
+
 /// What of the metric is learned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Learned {
@@ -256,7 +260,7 @@ impl Transform {
         match metric.learned {
             Learned::Nothing => {}
             Learned::Width => diagonal.push(0.5 * total * of_features.iter().zip(&spreads).map(|(f, v)| f * v).sum::<f64>()),
-            Learned::Scales => diagonal.extend(of_features.iter().zip(&spreads).map(|(f, v)| 0.5 * total * f * v)),
+            Learned::Scales => diagonal.extend(of_features.iter().zip(&spreads).map(|(f, v)| LOGARITHMS * total * f * v)),
             Learned::Map(rows) => (0..rows).for_each(|_| diagonal.extend(spreads.iter().map(|v| total * v))),
         }
         diagonal
