@@ -6,8 +6,8 @@
 counts where `goals_met` is true and the error on the other rows rises by more. `sharp`: generated rows, 5,000 of them fresh, max-loss 0.01: the size that is
 certified beside the smallest that keeps the loss on a large pool, from a native model and from LIBSVM text; on rows with little and with much noise.
 `validity` (DATA=DIR): machines of fixed sizes on the sets of the papers, rows drawn with replacement from all that were not trained on; how often the promise
-of a loss is false on that pool, by the library's bounds (the example program `trust`). `cascades` (DATA=DIR): machines are made once, as `compress --cascade`
-makes them; then the example program draws calibration and test rows again and again, and measures the processor time of one cascade beside that of the full
+of a loss is false on that pool, by the library's bounds (the example program `trust`). `cascades` (DATA=DIR): the example program makes the stages once, as
+`compress --cascade` makes them, then draws calibration and test rows again and again, and measures the processor time of one cascade beside that of the full
 machine. Also whether labels of a cascade are the same on 1, 2 and 3 threads and from C.
 """
 import argparse
@@ -115,21 +115,18 @@ def sharp(folder, runs):
             print(f"| {noise} | {name} | {smallest} | {statistics.median(sizes) if sizes else ''} | {unknown} | {runs} | {wrong} |", flush=True)
 
 
-# Training rows, gamma, C, scaling of the rows, design and calibration rows, all rows that are not trained on.
+# Training rows, gamma, C, scaling of the rows, rows to calibrate with, of which a quarter is for design, all rows that are not trained on.
 SETS = {
-    "usps": (4298, 1 / 128, 10, lambda X: X, 1000, 3000, 5000),
-    "mnist": (10000, 0.02, 10, lambda X: X / 255, 2000, 8000, 21000),
-    "ijcnn1": (49990, 2, 32, lambda X: X, 3000, 10000, 33000),
-    "letter": (10000, 2, 16, lambda X: X / 7.5 - 1, 1500, 6500, 10000),
+    "usps": (4298, 1 / 128, 10, lambda X: X, 4000, 5000),
+    "mnist": (10000, 0.02, 10, lambda X: X / 255, 10700, 21000),
+    "ijcnn1": (49990, 2, 32, lambda X: X, 13400, 33000),
+    "letter": (10000, 2, 16, lambda X: X / 7.5 - 1, 8700, 10000),
 }
-
-# The sizes that `compress --cascade` makes, as fractions of the vectors of the full machine.
-STAGES = (0.006, 0.018, 0.05, 0.12)
 
 
 def parts_of(folder, data, name):
     """Files of training and other rows."""
-    n, _, _, scaled, _, _, n_held = SETS[name]
+    n, _, _, scaled, _, n_held = SETS[name]
     arrays = np.load(pathlib.Path(data) / name / f"{name}.npz")
     X, y = np.concatenate([arrays["X_train"], arrays["X_test"]]), np.concatenate([arrays["y_train"], arrays["y_test"]])
     rng = np.random.default_rng(0)
@@ -153,23 +150,15 @@ def from_c(folder, model, rows):
     return answered == [str(label) for label in kernelet("predict", model, few)["predictions"]]
 
 
-def cascades(folder, data, names, allowed, effort, draws):
+def cascades(folder, data, names, allowed, draws):
     for name in names:
-        _, gamma, c, _, n_design, n_calibrate, _ = SETS[name]
+        _, gamma, c, _, n_calibrate, _ = SETS[name]
         train, held = parts_of(folder, data, name)
-        full = kernelet("train", train, "-o", folder / "m", "--gamma", gamma, "--c", c, "--multiclass", "one-vs-one")["vectors"]
-        sizes = [round(part * full) for part in STAGES]
-        small = [folder / f"s{size}" for size in sizes] + [folder / f"i{size}" for size in sizes[2:]]
-        for size in sizes:
-            kernelet("compress", folder / "m", "-o", folder / f"s{size}", "--data", train, "--vectors", size, "--effort", effort)
-        for size in sizes[2:]:
-            kernelet("compress", folder / "m", "-o", folder / f"i{size}", "--data", train, "--vectors", size, "--effort", "quick", "--refit", "outputs")
-        for epsilon in allowed:
-            print(f"\n{name}, {epsilon}\n\n" + drawn("cascades", draws, held, folder / "m", n_design, n_calibrate, epsilon, *small), flush=True)
+        kernelet("train", train, "-o", folder / "m", "--gamma", gamma, "--c", c, "--multiclass", "one-vs-one")
+        print(f"\n{name}, {allowed}\n\n" + drawn("cascades", draws, train, held, folder / "m", n_calibrate, *allowed), flush=True)
         arrays = np.load(held)
-        cut = n_design + n_calibrate
-        calibrate, test = (save(folder / f"{part}.npz", arrays["X"][rows], arrays["y"][rows]) for part, rows in [("c", slice(0, cut)), ("e", slice(cut, None))])
-        made = kernelet("compress", folder / "m", "-o", folder / "k.model", "--cascade", "--max-disagreement", allowed[-1], "--data", train, "--calibrate", calibrate, "--test", test, "--effort", "quick")
+        calibrate, test = (save(folder / f"{part}.npz", arrays["X"][rows], arrays["y"][rows]) for part, rows in [("c", slice(0, n_calibrate)), ("e", slice(n_calibrate, None))])
+        made = kernelet("compress", folder / "m", "-o", folder / "k.model", "--cascade", "--max-disagreement", allowed[-1], "--data", train, "--calibrate", calibrate, "--test", test)
         labels = [kernelet("predict", folder / "k.model", test, "--threads", threads)["predictions"] for threads in (1, 2, 3)]
         same = labels[0] == labels[1] == labels[2]
         print(f"\n{name}: cost {100 * made['test_cost']:.2f} %; same labels on 1, 2, 3 threads: {same}, from C: {from_c(folder, folder / 'k.model', test)}", flush=True)
@@ -183,7 +172,6 @@ def main():
     parser.add_argument("--draws", type=int, default=400)
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--allowed", default="0.001,0.005")
-    parser.add_argument("--effort", default="normal", help="of the stages of cascades")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder, parts = pathlib.Path(name), asked.parts.split(",")
@@ -194,7 +182,7 @@ def main():
         if "sharp" in parts:
             sharp(folder, asked.runs)
         if "cascades" in parts and asked.data_dir:
-            cascades(folder, asked.data_dir, asked.sets.split(","), [float(text) for text in asked.allowed.split(",")], asked.effort, asked.draws)
+            cascades(folder, asked.data_dir, asked.sets.split(","), [float(text) for text in asked.allowed.split(",")], asked.draws)
 
 
 if __name__ == "__main__":

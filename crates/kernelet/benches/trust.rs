@@ -3,13 +3,14 @@
 //! ```text
 //! cargo run --release -p kernelet --example trust -- [DRAWS] [SET ...]
 //! cargo run --release -p kernelet --example trust -- losses DRAWS ROWS.npz FULL.model SMALL.model ...
-//! cargo run --release -p kernelet --example trust -- cascades DRAWS ROWS.npz FULL.model DESIGN CALIBRATION MAX_DISAGREEMENT SMALL.model ...
+//! cargo run --release -p kernelet --example trust -- cascades DRAWS TRAIN.npz ROWS.npz FULL.model CALIBRATE MAX_DISAGREEMENT ...
 //! ```
 //!
-//! Validity: a draw has 1,500 rows (cascades of files: CALIBRATION) with replacement from a pool on which the truth is known. Losses: sizes are tested from
+//! Validity: a draw has 1,500 rows (cascades of files: the calibration rows) with replacement from a pool on which the truth is known. Losses: sizes are tested from
 //! the largest down, in the order given, for a rise of the error of at most 0.02; cascades: thresholds are calibrated for a disagreement of at most 0.01.
-//! All at 95 % confidence. A violation is a promise that is false on the pool. Without files the sets are generated. Of files cascades are also made on 20
-//! random parts of the rows: DESIGN and CALIBRATION rows, cost and error on all others; the processor time on one thread beside the full machine's for the first.
+//! All at 95 % confidence. A violation is a promise that is false on the pool. Without files the sets are generated. Of files cascades are made as `compress
+//! --cascade --data TRAIN --calibrate` makes them from CALIBRATE rows, on 20 random parts of ROWS, with cost and error on all others; the processor time on one thread
+//! beside the full machine's for the first.
 use std::io::Write;
 
 use cpu_time::ProcessTime;
@@ -80,16 +81,12 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             let found = losses(&model::load(full)?, &machines(small)?, &rows_of(rows)?, draws.parse()?)?;
             writeln!(out, "{} promised, {} violations, mean size {:.1}", found.promised, found.wrong, found.mean)?;
         }
-        ["cascades", draws, rows, full, design, calibration, max_disagreement, small @ ..] => {
-            let goal = goal(max_disagreement.parse()?);
-            of_file(
-                &model::load(full)?,
-                machines(small)?,
-                &rows_of(rows)?,
-                [design.parse()?, calibration.parse()?],
-                &goal,
-                draws.parse()?,
-            )?;
+        ["cascades", draws, train, rows, full, calibrate, allowed @ ..] => {
+            let (full, rows) = (model::load(full)?, rows_of(rows)?);
+            let small = Compress::default().stage_machines(&full, &rows_of(train)?, &Watch::none())?;
+            for max_disagreement in allowed {
+                of_file(&full, &small, &rows, calibrate.parse()?, &goal(max_disagreement.parse()?), draws.parse()?)?;
+            }
         }
         [] => generated(DRAWS, &[])?,
         [draws, sets @ ..] => generated(draws.parse()?, sets)?,
@@ -202,53 +199,61 @@ fn cascades(stages: &Stages, design: &OnRows, pool: &OnRows, [rows, n]: [usize; 
     found
 }
 
+/// Of the rows that are given for calibration a quarter is for design, as in the library.
+const DESIGN: usize = 4;
+
 /// Cascades on random parts of the rows of a file, and how often they break their promise.
 fn of_file(
     full: &Machine,
-    small: Vec<Machine>,
+    small: &[Machine],
     rows: &Dataset,
-    [n_design, n_calibration]: [usize; 2],
+    n_calibrate: usize,
     goal: &CascadeGoal,
     draws: u64,
 ) -> std::result::Result<(), Box<dyn std::error::Error>> {
-    let n = rows.len();
-    let used = shuffled(n, 0);
-    let first = &used[..n_design.min(n)];
-    // Heads are fitted to the first design rows, which are left out of all other parts.
-    let stages = Stages::of(full, small, &rows.points.select(first))?;
-    let all = stages.on(&rows.points)?;
-    let rest = &used[n_design.min(n)..];
     let places = rows.classes()?.places_in(&full.decision.labels());
     let codes = &rows.classes()?.codes;
     let right = |row: usize, class: usize| places[codes[row] as usize] == Some(class);
-    let full_classes = full.predict(&rows.points)?;
+    let Prediction::Classes { codes: full_classes, .. } = full.predict(&rows.points)? else { return Ok(()) };
+    let parts = |part: u64| {
+        let order = shuffled(rows.len(), part);
+        let (given, test) = order.split_at(n_calibrate.min(order.len()));
+        let (design, calibration) = given.split_at(given.len() / DESIGN);
+        [design.to_vec(), calibration.to_vec(), test.to_vec()]
+    };
+    let on_rows = |design: &[usize]| -> Result<(Stages, OnRows)> {
+        let stages = Stages::of(full, small.to_vec(), &rows.points.select(design))?;
+        let all = stages.on(&rows.points)?;
+        Ok((stages, all))
+    };
+    let first = on_rows(&parts(0)[0])?;
     let mut sums = [0.0; 4];
     let (mut made, mut time) = (0, None);
     let mut sizes = std::collections::BTreeMap::new();
     for part in 0..PARTS {
-        let order: Vec<usize> = shuffled(rest.len(), part).into_iter().map(|i| rest[i]).collect();
-        let (calibration, test) = order.split_at(n_calibration.min(order.len()));
-        let Ok(fitted) = stages.fit(&all.select(first), &all.select(calibration), goal) else { continue };
-        let effect = stages.effect(&fitted, &all.select(test), goal.abstain);
+        let [design, calibration, test] = parts(part);
+        // Error heads, of two classes, are fitted to the design rows.
+        let own = if full.decision.labels().len() == 2 { Some(on_rows(&design)?) } else { None };
+        let (stages, all) = own.as_ref().unwrap_or(&first);
+        let Ok(fitted) = stages.fit(&all.select(&design), &all.select(&calibration), goal) else { continue };
+        let effect = stages.effect(&fitted, &all.select(&test), goal.abstain);
         let wrong = |class: &dyn Fn(usize) -> usize| {
             test.iter().enumerate().filter(|(i, row)| !right(**row, class(*i))).count() as f64 / test.len() as f64
         };
-        let before = |i: usize| match &full_classes {
-            Prediction::Classes { codes, .. } => codes[test[i]] as usize,
-            Prediction::Values(_) => 0,
-        };
         made += 1;
         if time.is_none() {
-            time = Some((effect.cost, time_share(full, &stages.cascade(&fitted, false)?, &rows.points.select(test))?));
+            time = Some((effect.cost, time_share(full, &stages.cascade(&fitted, false)?, &rows.points.select(&test))?));
         }
-        let found = [effect.cost, effect.disagreement, wrong(&|i| effect.classes[i]), wrong(&before)];
+        let found = [effect.cost, effect.disagreement, wrong(&|i| effect.classes[i]), wrong(&|i| full_classes[test[i]] as usize)];
         sums.iter_mut().zip(found).for_each(|(sum, value)| *sum += 100.0 * value);
         let about: Vec<String> = fitted.stages.iter().filter_map(|&place| stages.about(place)).map(name).collect();
         *sizes.entry(about.join(" + ")).or_insert(0) += 1;
     }
     let [cost, apart, error, before] = sums.map(|sum| sum / f64::from(made.max(1)));
-    let held = all.select(rest);
-    let valid = cascades(&stages, &all.select(first), &held, [n_calibration, rest.len()], goal, draws);
+    let [design, calibration, test] = parts(0);
+    let held: Vec<usize> = calibration.iter().chain(&test).copied().collect();
+    let (stages, all) = &first;
+    let valid = cascades(stages, &all.select(&design), &all.select(&held), [calibration.len(), held.len()], goal, draws);
     let mut out = std::io::stdout();
     let (time_cost, time) = time.unwrap_or_default();
     writeln!(

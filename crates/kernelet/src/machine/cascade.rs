@@ -112,22 +112,37 @@ impl Stage {
         Machine { expansion, offsets, decision: Decision::Features, calibration: None, ..self.machine.clone() }
     }
 
-    /// A row by the outputs of [`Stage::evaluated`].
-    pub(crate) fn judge(&self, outputs: &[f64]) -> Judged {
+    /// The class of a row, and how sure the stage is, by the outputs of [`Stage::evaluated`].
+    pub(crate) fn answer(&self, outputs: &[f64]) -> (usize, f64) {
         let q = self.machine.n_outputs();
         let (own, rest) = outputs.split_at(q.min(outputs.len()));
         let class = self.machine.decision.class(own);
-        if let Decision::Sign { .. } = self.machine.decision {
-            let size = own.first().map_or(0.0, |f| f.abs());
-            let error = self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor));
-            return Judged { class, score: size / error, ranks: vec![] };
-        }
-        let values = class_values(&self.machine.decision, own, class);
-        let largest = values.get(class).copied().unwrap_or(0.0);
-        let mut ranks: Vec<(usize, f64)> = values.iter().enumerate().map(|(k, value)| (k, largest - value)).collect();
-        // The class itself comes first, also where another has the same output.
-        ranks.sort_by(|a, b| (a.0 != class, a.1).partial_cmp(&(b.0 != class, b.1)).unwrap_or(std::cmp::Ordering::Equal));
-        let score = ranks.get(1).map_or(f64::INFINITY, |rank| rank.1);
+        let score = match &self.machine.decision {
+            Decision::Sign { .. } => {
+                let size = own.first().map_or(0.0, |f| f.abs());
+                size / self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor))
+            }
+            Decision::Votes { labels } => votes_against(labels.len(), own, class).map(|(_, f)| f).fold(f64::INFINITY, f64::min),
+            _ => {
+                let largest = own.get(class).copied().unwrap_or(0.0);
+                own.iter().enumerate().filter(|(k, _)| *k != class).map(|(_, value)| largest - value).fold(f64::INFINITY, f64::min)
+            }
+        };
+        (class, score)
+    }
+
+    /// The same with the order of the classes.
+    pub(crate) fn judge(&self, outputs: &[f64]) -> Judged {
+        let (class, score) = self.answer(outputs);
+        let own = &outputs[..self.machine.n_outputs().min(outputs.len())];
+        let mut ranks: Vec<(usize, f64)> = match &self.machine.decision {
+            Decision::Sign { .. } => return Judged { class, score, ranks: vec![] },
+            Decision::Votes { labels } => votes_against(labels.len(), own, class).chain([(class, 0.0)]).collect(),
+            _ => own.iter().enumerate().map(|(k, value)| (k, own[class] - value)).collect(),
+        };
+        // The class itself comes first, also where another has the same output; of others with the same output the lower one does.
+        let order = |a: &(usize, f64)| (a.0 != class, a.1, a.0);
+        ranks.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
         Judged { class, score, ranks }
     }
 
@@ -154,18 +169,14 @@ pub(crate) fn can_be_stage(decision: &Decision) -> bool {
     matches!(decision, Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. })
 }
 
-/// One value for each class: the outputs, or for votes how far the winner's own pairs speak against each other class.
-fn class_values(decision: &Decision, outputs: &[f64], class: usize) -> Vec<f64> {
-    let Decision::Votes { labels } = decision else { return outputs.to_vec() };
-    let mut values = vec![0.0; labels.len()];
-    for (&f, (a, b)) in outputs.iter().zip(Pairwise::pairs(labels.len())) {
-        if a == class {
-            values[b] = -f.max(0.0);
-        } else if b == class {
-            values[a] = -(-f).max(0.0);
-        }
-    }
-    values
+/// How far the pairs of the class that won the vote speak against each other class.
+fn votes_against(n_classes: usize, outputs: &[f64], class: usize) -> impl Iterator<Item = (usize, f64)> {
+    let pairs = outputs.iter().zip(Pairwise::pairs(n_classes));
+    pairs.filter_map(move |(&f, (a, b))| match (a == class, b == class) {
+        (true, _) => Some((b, f.max(0.0))),
+        (_, true) => Some((a, (-f).max(0.0))),
+        _ => None,
+    })
 }
 
 /// The vote among some classes by the outputs of all pairs; the classes ascend, and ties go to the lower one.

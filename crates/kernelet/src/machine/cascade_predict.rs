@@ -9,6 +9,7 @@ use std::{borrow::Cow, collections::HashMap, sync::OnceLock};
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Prediction, Predictor,
     cascade::{Answers, Cascade, Judged, candidates, pairwise_of, vectors_of, vote_among},
+    guessed_votes::GuessedVotes,
 };
 use crate::{Result, data::Points, linalg::Matrix};
 
@@ -18,6 +19,8 @@ pub struct CascadePredictor<'a> {
     cascade: Cow<'a, Cascade>,
     prepare: fn(&Machine) -> Predictor,
     stages: Vec<Predictor>,
+    /// Stages of many pairs, whose rows are guessed by the stage before.
+    votes: Vec<Option<GuessedVotes>>,
     full: OnceLock<Predictor>,
     /// The vectors of each class of a one-vs-one machine.
     classes: Vec<OnceLock<Predictor>>,
@@ -36,8 +39,17 @@ impl<'a> CascadePredictor<'a> {
 
     fn with(cascade: Cow<'a, Cascade>, prepare: fn(&Machine) -> Predictor) -> Self {
         let stages = cascade.stages.iter().map(|stage| prepare(&stage.evaluated())).collect();
+        let later = |place: usize, machine: &Machine| (place > 0).then(|| GuessedVotes::of(machine, prepare)).flatten();
+        let votes = cascade.stages.iter().enumerate().map(|(place, stage)| later(place, &stage.machine)).collect();
         let classes = cascade.full.as_ref().and_then(pairwise_of).map_or(0, Pairwise::n_classes);
-        CascadePredictor { cascade, prepare, stages, full: OnceLock::new(), classes: (0..classes).map(|_| OnceLock::new()).collect() }
+        CascadePredictor {
+            cascade,
+            prepare,
+            stages,
+            votes,
+            full: OnceLock::new(),
+            classes: (0..classes).map(|_| OnceLock::new()).collect(),
+        }
     }
 
     /// The cascade.
@@ -51,19 +63,27 @@ impl<'a> CascadePredictor<'a> {
         let (n, cascade) = (points.len(), self.cascade());
         let (mut codes, mut stages, mut evaluations) = (vec![0u32; n], vec![cascade.stages.len(); n], 0u64);
         let mut live: Vec<usize> = (0..n).collect();
-        let mut last: Vec<Judged> = vec![];
+        let (mut last, mut guesses): (Vec<Judged>, Vec<usize>) = (vec![], vec![]);
         for (place, (stage, predictor)) in cascade.stages.iter().zip(&self.stages).enumerate() {
             evaluations += (live.len() * stage.machine.n_vectors()) as u64;
-            let outputs = predictor.outputs(&rows_of(points, &live))?;
-            let judged: Vec<Judged> = outputs.iter().map(|row| stage.judge(row)).collect();
+            let rows = rows_of(points, &live);
+            let outputs = match &self.votes[place] {
+                Some(votes) => votes.outputs(&rows, &guesses)?,
+                None => predictor.outputs(&rows)?,
+            };
             let mut left = vec![];
-            last = vec![];
-            for (row, judged) in live.into_iter().zip(judged) {
-                if judged.score > stage.threshold {
-                    (codes[row], stages[row]) = (judged.class as u32, place);
-                } else {
-                    left.push(row);
-                    last.push(judged);
+            guesses.clear();
+            for (row, outputs) in live.into_iter().zip(outputs.iter()) {
+                let (class, score) = stage.answer(outputs);
+                if score > stage.threshold {
+                    (codes[row], stages[row]) = (class as u32, place);
+                    continue;
+                }
+                left.push(row);
+                guesses.push(class);
+                // Candidate classes are those of the last stage.
+                if place + 1 == cascade.stages.len() {
+                    last.push(stage.judge(outputs));
                 }
             }
             live = left;

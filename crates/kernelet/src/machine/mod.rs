@@ -6,6 +6,7 @@ mod decision;
 mod evaluator;
 mod expansion;
 mod features;
+mod guessed_votes;
 mod log_variance;
 mod metadata;
 mod norm;

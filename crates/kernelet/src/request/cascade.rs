@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use super::compress::Compress;
 use crate::{
     Error, Result,
-    compress::{CascadeGoal, Effort, Goals, Refit, Task, cascade, check_confidence, recognise},
+    compress::{CascadeGoal, Effort, Goals, Refit, Task, cascade, check_confidence, recognise, trained},
     data::{Dataset, Fingerprints, Points, Target, shuffled},
     machine::{Machine, cascade::Cascade},
     watch::Watch,
@@ -13,8 +13,8 @@ use crate::{
 /// The sizes of the small machines, as fractions of the vectors of the large one.
 const SIZES: [f64; 4] = [0.006, 0.018, 0.05, 0.12];
 
-/// From this fraction on there is a second machine, constructed from the weights of the large one: with so many vectors imitation may agree with it more
-/// often than a machine that is trained on its answers, and it is made in seconds.
+/// From this fraction on a machine that takes too long to train is constructed from the weights of the large one: with so many vectors this agrees with it about
+/// as often, and is made in seconds.
 const IMITATED: f64 = 0.05;
 
 /// The part of the calibration rows that design takes, where there are enough, and with how few rows the others are used for it.
@@ -144,21 +144,32 @@ impl Compress {
         }
     }
 
-    fn stage_machines(&self, machine: &Machine, data: &Dataset, watch: &Watch) -> Result<Vec<Machine>> {
+    /// The small machines that may come before the large one, made from rows that it was trained on.
+    pub fn stage_machines(&self, machine: &Machine, data: &Dataset, watch: &Watch) -> Result<Vec<Machine>> {
         let mut sizes: Vec<usize> = SIZES.iter().map(|part| ((part * machine.n_vectors() as f64).round() as usize).max(2)).collect();
         sizes.dedup();
         let mut small = vec![];
         for size in sizes.into_iter().filter(|size| 2 * size < machine.n_vectors()) {
-            let imitated = size as f64 + 1.0 > IMITATED * machine.n_vectors() as f64;
-            for request in [Some(self.of_stage(size)), imitated.then(|| self.of_imitation(size))].into_iter().flatten() {
-                let mut made = request.run(machine, Some(data), None, watch)?.machine;
-                if watch.cancelled() {
-                    return Err(Error::Cancelled);
-                }
-                (made.calibration, made.metadata.path) = (None, None);
-                small.push(made);
+            let mut made = self.stage_machine(machine, data, size, watch)?;
+            if watch.cancelled() {
+                return Err(Error::Cancelled);
             }
+            (made.calibration, made.metadata.path) = (None, None);
+            small.push(made);
         }
         Ok(small)
+    }
+
+    /// Trained directly where that is possible, else imitating or by auto.
+    fn stage_machine(&self, machine: &Machine, data: &Dataset, size: usize, watch: &Watch) -> Result<Machine> {
+        let task = Task { machine, data: Some(data), candidates: None };
+        let free = self.refit.is_none() && self.threshold.is_none() && self.layout.is_none() && !self.ard;
+        let made = if free { trained(&task, size, self.c, self.effort.unwrap_or_default(), self.seed, watch)? } else { None };
+        if let Some(made) = made {
+            return Ok(made);
+        }
+        let imitating = size as f64 + 1.0 > IMITATED * machine.n_vectors() as f64;
+        let request = if imitating { self.of_imitation(size) } else { self.of_stage(size) };
+        Ok(request.run(machine, Some(data), None, watch)?.machine)
     }
 }

@@ -34,7 +34,7 @@ pub struct Compress {
     /// Where the small model is written.
     #[arg(short, long, value_name = "SMALL")]
     pub output: PathBuf,
-    /// Rows the model was trained on, or like them: some to work with, some for validation. Labels are only compared with, unless --labels is given.
+    /// Rows the model was trained on, or like them: some to work with, some for validation. Labels are only compared with, unless --labels or --cascade is given.
     #[arg(long, value_name = "DATA")]
     pub data: Option<String>,
     /// Rows to measure on, which nothing is chosen by.

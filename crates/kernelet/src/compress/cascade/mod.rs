@@ -2,11 +2,11 @@
 //!
 //! | rows | used for |
 //! |---|---|
-//! | design | one or two stages and the shape of their thresholds: the least cost with at most 0.6 of the disagreement that is allowed; error heads |
+//! | design | one or two stages and the shape of their thresholds: the least cost at the rate of disagreement that calibration can pass; error heads |
 //! | calibration | one factor tau of all thresholds, by fixed-sequence testing from the safest down: the last tau whose number of disagreements would be rarer than the level at the rate that is allowed |
 //!
 //! Calibration rows need no labels, but must be new to all machines. The promise is exact for rows drawn as they were. Cost: the outputs of all machines on both
-//! parts, and 24 x 24 thresholds for each pair of stages on the design rows.
+//! parts, and seven thresholds for each pair of stages on the design rows.
 mod head;
 mod rows;
 mod shape;
@@ -23,7 +23,7 @@ use crate::{
 
 use head::head_for;
 use rows::{Outcome, Reference, Table};
-use shape::{Shape, shape};
+use shape::{Shape, passable, shape};
 
 /// Factors of the thresholds that are tested, from the largest to the smallest.
 const TAUS: usize = 80;
@@ -131,7 +131,8 @@ impl<'a> Stages<'a> {
 
     /// Stages and thresholds: shaped on `design`, scaled and tested on `calibration`.
     pub fn fit(&self, design: &OnRows, calibration: &OnRows, goal: &CascadeGoal) -> Result<Fitted> {
-        let shape = shape(&design.tables, &design.reference, goal)
+        let fewest = calibration.reference.groups(goal.by_class).iter().map(Vec::len).min().unwrap_or(0);
+        let shape = shape(&design.tables, &design.reference, passable(fewest, goal), goal.abstain)
             .ok_or_else(|| Error::data("no small machine can come before the full one: it is too small itself"))?;
         let tables: Vec<&Table> = shape.stages.iter().map(|&place| &calibration.tables[place]).collect();
         calibrated(&shape, &tables, &calibration.reference, goal)

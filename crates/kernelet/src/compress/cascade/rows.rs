@@ -81,10 +81,16 @@ impl Table {
         part.copied().unwrap_or((reference.labels[row], reference.n_vectors))
     }
 
-    /// The largest threshold at which the answer of a row still differs; 0 where it never does.
+    /// The score of a row whose class differs; 0 where it does not.
+    pub fn wrong(&self, row: usize, reference: &Reference) -> f64 {
+        let judged = &self.rows[row];
+        if judged.class == reference.labels[row] { 0.0 } else { judged.score }
+    }
+
+    /// The largest threshold at which the answer of a row still differs where candidate classes decide; 0 where it never does.
     pub fn last_wrong(&self, row: usize, reference: &Reference) -> f64 {
         let (judged, label) = (&self.rows[row], reference.labels[row]);
-        let mut last = if judged.class != label { judged.score } else { 0.0 };
+        let mut last = self.wrong(row, reference);
         for (place, (other, _)) in self.among[row].iter().enumerate() {
             if *other != label {
                 last = judged.ranks.get(place + 2).map_or(last, |rank| rank.1);

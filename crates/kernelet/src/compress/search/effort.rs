@@ -65,6 +65,18 @@ impl Effort {
         let starts = (affordable(little) / steps.max(1)).clamp(fewest_starts, MORE_STARTS);
         (must || steps >= FEWEST_STEPS).then_some((steps.max(FEWEST_STEPS), starts))
     }
+
+    /// Steps of a machine that is trained on all rows from a start of its own, of which one makes so many multiplications; none where a quarter of them takes
+    /// too long.
+    pub(super) fn steps_on_all_rows(self, step: f64) -> Option<usize> {
+        let (steps, work) = match self {
+            Effort::Quick => (60, 3e11),
+            Effort::Normal => (200, 3e12),
+            Effort::Thorough => (300, f64::INFINITY),
+        };
+        let affordable = (work / step.max(1.0)).min(1e9) as usize;
+        (4 * affordable >= steps).then_some(affordable.min(steps))
+    }
 }
 
 #[cfg(test)]
@@ -83,5 +95,14 @@ mod tests {
         assert_eq!(Effort::Normal.training(1e12, true), Some((10, 1)));
         assert_eq!(Effort::Quick.training(1e10, false), None);
         assert_eq!(Effort::Thorough.training(1e12, false), Some((300, 3)));
+    }
+
+    #[test]
+    fn steps_on_all_rows_are_bounded_by_their_work() {
+        assert_eq!(Effort::Normal.steps_on_all_rows(1e9), Some(200));
+        assert_eq!(Effort::Normal.steps_on_all_rows(5e10), Some(60));
+        assert_eq!(Effort::Normal.steps_on_all_rows(1e11), None);
+        assert_eq!(Effort::Quick.steps_on_all_rows(1e9), Some(60));
+        assert_eq!(Effort::Thorough.steps_on_all_rows(1e12), Some(300));
     }
 }

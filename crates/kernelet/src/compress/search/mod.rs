@@ -17,6 +17,7 @@ mod run;
 mod scales;
 mod sizes;
 mod strategy;
+mod trained;
 mod validation;
 
 pub use auto::Auto;
@@ -31,4 +32,5 @@ pub use goals::Goals;
 pub use origin::{Origin, Recognised, recognise};
 pub(crate) use recalibrate::recalibrated;
 pub use strategy::{Finish, Steps, Strategy};
+pub(crate) use trained::trained;
 pub use validation::{Metric, Metrics};
