@@ -29,8 +29,8 @@ pub(super) fn with_scales(penalty: f64, search: Search, start: Option<&Machine>,
     Ok(learn(Search { init: vectors(&before.machine), starts: 1, metric, ..search })?.machine)
 }
 
-/// A machine that was trained on the rows of the task as the large machine's kernel sees them, for rows as they are: its own scaling, if it has learned one,
-/// follows that of the large machine.
+/// A machine that was trained on the rows of the task as the large machine's kernel sees them, for rows as they are: its scaling, which is what it has learned, if
+/// anything, follows that of the large machine.
 pub(super) fn behind_scaling(found: Machine, task: &Task) -> Result<Machine> {
     let (before, learned) = (&task.machine.scale, found.scale.clone());
     let mut machine = Machine { scale: before.clone(), names: task.machine.names.clone(), ..found };
@@ -95,11 +95,13 @@ mod tests {
         let full = Machine { scale: Some(scale.clone()), ..svc.learn(&scaled, &Watch::none()).unwrap().machine };
         let task = Task { machine: &full, data: Some(&data), candidates: None };
         let goals = Goals { max_vectors: Some(10), ..Goals::default() };
-        let compress = |ard| {
-            let auto = Auto { ard, labels: true, effort: Effort::Quick, ..Auto::default() };
+        let compress = |ard, labels| {
+            let auto = Auto { ard, labels, effort: Effort::Quick, ..Auto::default() };
             auto.run(task, &goals, &Watch::none()).unwrap()
         };
-        let (plain, learned) = (compress(false), compress(true));
+        let taught = compress(false, false);
+        assert!(taught.machine.scale == full.scale && taught.tried.iter().any(|one| one.strategy == "distil" && one.failed.is_none()));
+        let (plain, learned) = (compress(false, true), compress(true, true));
         assert!(learned.strategy.starts_with("margin + scales"), "{}", learned.strategy);
         let error = |machine: &Machine| machine.score(&new).unwrap().loss();
         assert!(error(&learned.machine) < error(&plain.machine) - 0.02, "{} {}", error(&learned.machine), error(&plain.machine));

@@ -118,11 +118,13 @@ impl Strategy {
             Steps::Distil { taught, own } => {
                 let search = Search { n_vectors: vectors, ..taught.search.clone() };
                 let distil = |search| Distil { search, ..taught.clone() };
-                let found = match self.scales {
-                    None => distil(search).race(inits(starts), *own, task, watch)?.machine,
-                    Some(penalty) => with_scales(penalty, search, starts.first(), |search| distil(search).learn(task, watch))?,
-                };
-                behind_scaling(found, task)
+                match self.scales {
+                    None => Ok(distil(search).race(inits(starts), *own, task, watch)?.machine),
+                    Some(penalty) => {
+                        let found = with_scales(penalty, search, starts.first(), |search| distil(search).learn(task, watch))?;
+                        behind_scaling(found, task)
+                    }
+                }
             }
             Steps::Margin { taught, own } => {
                 let search = Search { n_vectors: vectors, ..taught.search.clone() };
