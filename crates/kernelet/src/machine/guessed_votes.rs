@@ -111,7 +111,7 @@ mod tests {
                 coefficients: Coefficients::Dense(coefficients),
             },
             offsets: vec![0.01; q * (q - 1) / 2],
-            decision: Decision::Votes { labels: (0..q).map(|k| crate::data::Label::new(&k.to_string())).collect() },
+            decision: Decision::Votes { labels: (0..q).map(|k| crate::data::Label::new(k.to_string())).collect() },
             scale: None,
             names: None,
             calibration: None,
