@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,10 @@ fuzz-coverage: ## line coverage of every reader by the corpora that make fuzz ha
 	$(LLVM_TOOLS)/llvm-cov report target/fuzz-coverage/debug/replay -instr-profile target/fuzz-coverage/replay.profdata \
 		-ignore-filename-regex='registry|rustc|fuzz/src' --show-region-summary=false --show-branch-summary=false --show-functions=false \
 		| grep -E 'data/(read|table)|model/|Filename'
+
+asan: ## the tests of kernels, prediction, readers and model files under AddressSanitizer; needs a nightly toolchain
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$(CURDIR)/target/asan cargo +nightly test -p kernelet --lib --target $(shell rustc -vV | sed -n 's/host: //p') -- \
+		kernel:: machine::predict data::read model::native model::libsvm
 
 test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
 	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test --workspace --test faults --test hostile --test metamorphic -- --nocapture
