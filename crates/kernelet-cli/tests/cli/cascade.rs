@@ -85,6 +85,7 @@ fn what_cannot_be_promised_is_refused_with_what_it_takes() {
     run(&few[..9]).failed(2, "give them with --calibrate");
     run(&["compress", &model, "-o", &output, "--by-class", "--vectors", "5"]).failed(2, "--abstain go with --cascade");
     run(&strings(&cascade(&model, &output, &train, &calibrate, &["--vectors", "5"]))).failed(2, "it takes --max-disagreement alone");
+    run(&strings(&cascade(&model, &output, &train, &calibrate, &["--ard"]))).failed(2, "whose machines keep the metric of the model");
     assert!(!std::path::Path::new(&output).exists());
 }
 

@@ -64,6 +64,9 @@ impl Compress {
         if self.path || self.from_data || !self.is_auto() {
             return Err(Error::request("`cascade` makes its machines by the `method` auto; leave `method`, `path` and `from-data` out"));
         }
+        if self.ard {
+            return Err(Error::request("`ard` is not used with `cascade`, whose machines keep the metric of the model; leave `ard` out"));
+        }
         if self.time.is_some() {
             return Err(Error::request("`time` is not used with `cascade`, which needs all its machines; take a smaller `effort`"));
         }

@@ -1,7 +1,7 @@
 //! A small machine trained directly on all rows, as the stages of a cascade are.
 //!
 //! A stage must answer as the large machine does on nearly all new rows, which takes more steps and rows than to choose a size does: all rows, and starts of its own.
-//! Where the rows have the labels of the large machine it learns these: where it then differs from the large machine, it is right about as often.
+//! Where the rows have the labels of the large machine it learns these: where it then differs from the large machine, it need not be wrong.
 use super::{
     auto::cost_of,
     effort::Effort,
