@@ -89,7 +89,7 @@ mutants: ## mutation testing of MUTATED (SMO solver, refits, fused evaluator) by
 
 # One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
 SECONDS ?= 60
-FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model differential problem predict
+FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model cache differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
 	for name in $(FUZZ); do \
@@ -100,7 +100,7 @@ fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names;
 # The compiler must be the one whose LLVM tools are there: rustup component add llvm-tools --toolchain nightly.
 LLVM_TOOLS ?= $(shell dirname $$(find $$(rustc +nightly --print sysroot) -name llvm-cov))
 fuzz-coverage: ## line coverage of every reader by the corpora that make fuzz has grown; needs llvm-tools of the nightly toolchain
-	cd fuzz && RUSTFLAGS=-Cinstrument-coverage cargo +nightly build --bin replay --target-dir ../target/fuzz-coverage
+	cd fuzz && LLVM_PROFILE_FILE=$(CURDIR)/target/fuzz-coverage/build-%p.profraw RUSTFLAGS=-Cinstrument-coverage cargo +nightly build --bin replay --target-dir ../target/fuzz-coverage
 	LLVM_PROFILE_FILE=target/fuzz-coverage/replay.profraw target/fuzz-coverage/debug/replay target/fuzz-corpus
 	$(LLVM_TOOLS)/llvm-profdata merge -sparse target/fuzz-coverage/replay.profraw -o target/fuzz-coverage/replay.profdata
 	$(LLVM_TOOLS)/llvm-cov report target/fuzz-coverage/debug/replay -instr-profile target/fuzz-coverage/replay.profdata \

@@ -77,8 +77,8 @@ def draws(trials, **ranges):
     return [{name: pick(values) for name, values in ranges.items()} for _ in range(trials)]
 
 
-def peers(numbers, d, trials):
-    """Name, and a model for each of its settings."""
+def peers(numbers, d, trials, slow):
+    """Name, and a model for each of its settings; with `slow` those too that take minutes."""
     gammas, costs = loguniform(0.03 / d, 10 / d), loguniform(0.3, 1000)
     svm = draws(trials, C=costs, gamma=gammas, **({"epsilon": loguniform(0.003, 0.3)} if numbers else {}))
     yield "SVM", [(SVR if numbers else SVC)(cache_size=500, **settings) for settings in svm]
@@ -92,7 +92,7 @@ def peers(numbers, d, trials):
         linear = lambda cost: Ridge(1 / cost) if numbers else LogisticRegression(C=cost, max_iter=1000)
         settings = draws(trials, gamma=gammas, cost=costs)
         yield f"Nystroem {count}", [make_pipeline(Nystroem(gamma=s["gamma"], n_components=count, random_state=0), linear(s["cost"])) for s in settings]
-    if xRFM:
+    if xRFM and slow:
         ranges = {"kernel": ["l2", "l1"], "exponent": [0.7, 1.0, 1.2], "bandwidth": loguniform(1, 100), "diag": [True, False], "reg": loguniform(1e-5, 10)}
         yield "xrfm", [Rfm(numbers, **settings) for settings in draws(trials, **ranges)]
 
@@ -173,7 +173,7 @@ def one_split(X, y, numbers, seed, arguments):
         best = min(found, key=lambda name: found[name][1])
         keep(f"{count}, best", found[best][0], found[best][2])
     if not arguments.ours_only:
-        for name, models in peers(numbers, d, arguments.trials):
+        for name, models in peers(numbers, d, arguments.trials, seed < arguments.slow_splits):
             model, _, _, seconds = best_of(models, data, numbers)
             keep(name, model, seconds)
     return out
@@ -186,6 +186,7 @@ def main():
     parser.add_argument("--splits", type=int, help="default: 10 where the test part has fewer than 5,000 rows, else 5")
     parser.add_argument("--trials", type=int, default=12)
     parser.add_argument("--rows", type=int, default=3000)
+    parser.add_argument("--slow-splits", type=int, default=1000, help="xrfm, by far the slowest, takes part in so many splits alone")
     parser.add_argument("--ours-only", action="store_true")
     parser.add_argument("--output", type=pathlib.Path, help="one JSON object a split is appended; splits that are there are not run again")
     arguments = parser.parse_args()
@@ -213,9 +214,10 @@ def tell(name, data, results):
     unit = "mean squared error / variance" if numbers else "error"
     print(f"\n{name}: {X.shape[1]} features, {len(results)} splits, {unit}\n{'model':16s} {'loss':>9s} {'s.e.':>8s} {'fit s':>8s} {'us a row':>9s} {'bytes':>10s}")
     for model in results[0]:
-        values = np.array([result[model] for result in results])
-        error = values[:, 0].std(ddof=1) / np.sqrt(len(results)) if len(results) > 1 else float("nan")
-        print(f"{model:16s} {values[:, 0].mean():9.4f} {error:8.4f} {values[:, 1].mean():8.2f} {values[:, 2].mean():9.2f} {values[:, 3].mean():10.0f}", flush=True)
+        values = np.array([result[model] for result in results if model in result])
+        error = values[:, 0].std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
+        name = model if len(values) == len(results) else f"{model} ({len(values)})"
+        print(f"{name:16s} {values[:, 0].mean():9.4f} {error:8.4f} {values[:, 1].mean():8.2f} {values[:, 2].mean():9.2f} {values[:, 3].mean():10.0f}", flush=True)
 
 
 if __name__ == "__main__":

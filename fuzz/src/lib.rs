@@ -1,9 +1,14 @@
 //! What the fuzz targets share: bytes are read in every way that a program reads them, and what comes out is used.
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
 use kernelet::{
-    data::Dataset,
-    data::read::{Format, Reading, Wanted, read_bytes},
+    data::read::{FileBlocks, Format, Reading, Wanted, blocks, read, read_bytes},
+    data::{Column, Dataset, Encoding, MISSING, RowBlocks},
     machine::Machine,
-    model::{self, cascade, centre_scale, range::Range},
+    model::{self, Kind, cascade, centre_scale, range::Range},
 };
 
 /// Reads data of a format for training and for a model. Whatever is accepted is finite, and as wide as it says.
@@ -20,6 +25,64 @@ pub fn data(bytes: &[u8], format: Format) {
             }
         }
     }
+    assert_eq!(Format::named(format.name()).unwrap(), format);
+    if matches!(format, Format::Csv | Format::Parquet) {
+        for (column, ignored) in [("1", "2"), ("kind", "gone")] {
+            let (target_column, ignore) = (Some(column.to_string()), vec![ignored.to_string()]);
+            let _ = read_bytes(
+                bytes,
+                "fuzz",
+                &Reading { format: Some(format), wanted: Wanted::Classes, target_column, ignore, ..Reading::default() },
+            );
+        }
+    }
+    let _ = read_bytes(bytes, "fuzz", &Reading { format: Some(format), table: Some(table()), ..Reading::default() });
+    from_a_file(bytes, format);
+}
+
+/// A table of a model, whose columns are those of the seeds.
+fn table() -> Encoding {
+    let number = |name: &str, flagged| Column::Number { name: name.into(), fill: 0.5, flagged };
+    let text = Column::Text { name: "kind".into(), categories: vec!["x".into(), "y".into(), MISSING.into()] };
+    let columns = vec![number("a", false), Column::Ignored { name: "id".into() }, number("b", true), text];
+    Encoding { columns, named: true }
+}
+
+/// The path of a file with these bytes, in memory where there is such a folder.
+pub fn file(bytes: &[u8], name: &str) -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { memory.to_path_buf() } else { std::env::temp_dir() };
+    let path = folder.join(format!("kernelet-fuzz-{}-{name}", std::process::id()));
+    std::fs::write(&path, bytes).unwrap();
+    path
+}
+
+/// A file gives the same rows whole, in blocks as `predict` reads them, and in blocks as training reads them.
+fn from_a_file(bytes: &[u8], format: Format) {
+    let ending = if format == Format::Libsvm { "svm" } else { format.name() };
+    let path = &file(bytes, &format!("rows.{ending}")).to_string_lossy().into_owned();
+    let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+    let whole = read(path, &how).ok().filter(|read| read.dataset.check().is_ok()).map(|read| read.dataset);
+    let opened = FileBlocks::open(path, &how, None, 1 << 22);
+    if let (Some(whole), Ok(blocks)) = (&whole, &opened) {
+        assert_eq!(blocks.outline().n_rows, whole.len() as u64);
+        for index in 0..blocks.n_blocks() {
+            blocks.block(index).unwrap();
+        }
+    }
+    let Some(whole) = whole else {
+        let _ = blocks(path, &how).and_then(|mut blocks| blocks.next_block());
+        return;
+    };
+    let how = Reading { table: whole.table.clone(), names: whole.names.clone(), dim: Some(whole.points.dim()), ..how };
+    let (mut blocks, mut rows) = (blocks(path, &how).unwrap(), 0);
+    while let Some(read) = blocks.next_block().unwrap() {
+        let expected: Vec<usize> = (rows..rows + read.dataset.len()).collect();
+        assert_eq!(read.dataset.points, whole.points.select(&expected));
+        rows += expected.len();
+    }
+    assert_eq!(rows, whole.len());
+    blocks.notes();
 }
 
 /// What was read for training is read the same for the model that it would make, which knows the table and the names.
@@ -35,9 +98,18 @@ fn again(bytes: &[u8], how: &Reading, first: &Dataset) {
 
 /// Reads a model. What is accepted is written, read back the same, and predicts finite numbers or says which row it cannot.
 pub fn machine(bytes: &[u8]) {
-    let Ok(machine) = model::load_bytes(bytes, "fuzz") else { return };
+    let _ = Kind::of(bytes).map(Kind::name);
+    let from_file = model::load(file(bytes, "model"));
+    let Ok(machine) = model::load_bytes(bytes, "fuzz") else {
+        assert!(from_file.is_err());
+        return;
+    };
+    assert_eq!(from_file.unwrap(), machine);
     let written = model::native::to_bytes(&machine).unwrap();
     assert_eq!(model::load_bytes(&written, "written").unwrap(), machine);
+    let saved = file(b"", "saved");
+    model::save(&machine, &saved).unwrap();
+    assert_eq!(std::fs::read(&saved).unwrap(), written);
     exported(&machine);
     let vectors = machine.expansion.vectors.clone();
     if machine.map().is_none() && vectors.len() < 100 {
@@ -57,7 +129,10 @@ pub fn exported(machine: &Machine) {
 /// Reads a cascade of machines. What is accepted is written and read back the same.
 pub fn cascade(bytes: &[u8]) {
     if let Ok(cascade) = cascade::from_bytes(bytes, "fuzz") {
-        let written = cascade::to_bytes(&cascade).unwrap();
+        assert!(cascade::recognise(bytes));
+        let saved = file(b"", "saved");
+        cascade::save(&cascade, &saved).unwrap();
+        let written = std::fs::read(saved).unwrap();
         assert_eq!(cascade::from_bytes(&written, "written").unwrap(), cascade);
     }
 }
@@ -65,7 +140,42 @@ pub fn cascade(bytes: &[u8]) {
 /// Reads a range file of svm-scale, and a scale file of e1071.
 pub fn scaling(bytes: &[u8]) {
     if let Ok(range) = Range::from_bytes(bytes, "fuzz") {
-        let _ = range.to_scale(range.dim());
+        assert_eq!(Range::from_bytes(range.to_text().as_bytes(), "written").unwrap(), range);
+        assert_eq!(Range::load(file(bytes, "range")).unwrap(), range);
+        if let Ok(written) = range.to_scale(range.dim()).and_then(|scale| Range::of(&scale)) {
+            assert_eq!(Range::from_bytes(written.to_text().as_bytes(), "written").unwrap(), written);
+        }
     }
-    let _ = centre_scale::from_bytes(bytes, "fuzz");
+    let found = centre_scale::from_bytes(bytes, "fuzz");
+    assert_eq!(centre_scale::load(file(bytes, "scale")).ok(), found.ok());
+}
+
+/// A cache of rows with some of its bytes changed, three bytes of the input each, and its end cut off: the rows that were cached, or an error.
+pub fn cache(bytes: &[u8]) {
+    const ROWS: &[u8] = b"1 1:0.5 3:2\n-1 2:1\n1 1:7 2:-3e4 3:0.25\n";
+    struct Made {
+        source: PathBuf,
+        bytes: Vec<u8>,
+    }
+    static MADE: OnceLock<Made> = OnceLock::new();
+    let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+    let open = |source: &Path, cache: &Path| FileBlocks::open(&source.to_string_lossy(), &how, Some(cache), 1 << 22);
+    let Made { source, bytes: good } = MADE.get_or_init(|| {
+        let (source, cache) = (file(ROWS, "cached.svm"), file(b"", "cache"));
+        std::fs::remove_file(&cache).unwrap();
+        open(&source, &cache).unwrap();
+        Made { source, bytes: std::fs::read(cache).unwrap() }
+    });
+    let mut changed = good.clone();
+    for change in bytes.chunks_exact(3) {
+        let place = usize::from(change[0]) << 8 | usize::from(change[1]);
+        let len = changed.len();
+        match place {
+            place if place < len => changed[place] = change[2],
+            _ => changed.truncate(len.saturating_sub(usize::from(change[2]))),
+        }
+    }
+    let same = changed == *good;
+    let found = open(source, &file(&changed, "cache")).and_then(|blocks| blocks.block(0).map(|block| block.into_owned()));
+    assert_eq!(found.is_ok(), same, "{found:?}");
 }

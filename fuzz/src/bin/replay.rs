@@ -2,9 +2,9 @@
 use std::{fs, path::Path};
 
 use kernelet::data::read::Format;
-use kernelet_fuzz::{cascade, data, machine, scaling};
+use kernelet_fuzz::{cache, cascade, data, machine, scaling};
 
-const READERS: [(&str, fn(&[u8])); 9] = [
+const READERS: [(&str, fn(&[u8])); 10] = [
     ("libsvm_data", |bytes| data(bytes, Format::Libsvm)),
     ("csv", |bytes| data(bytes, Format::Csv)),
     ("npy", |bytes| data(bytes, Format::Npy)),
@@ -17,6 +17,7 @@ const READERS: [(&str, fn(&[u8])); 9] = [
     }),
     ("libsvm_model", machine),
     ("json_model", machine),
+    ("cache", cache),
 ];
 
 fn main() {

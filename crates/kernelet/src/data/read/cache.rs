@@ -1,12 +1,13 @@
 //! Rows in binary, written once, so that training that passes over them parses nothing again.
 //!
 //! ```text
-//! mark | rows, one after the other | where each 256th row begins (u64) | footer (JSON) | length of the footer (u64) | mark of the end
+//! mark | rows, one after the other | for each 256 rows: where they begin (u64), their CRC-32 (u64) | footer (JSON)
+//!      | length of the footer (u64) | CRC-32 of all between rows and length (u64) | mark of the end
 //! ```
 //!
 //! A row is its targets, its weight where rows have some, and its features: all of them, or their number with columns and values of those that are
 //! stored. The footer has what the file was made of (size, time and SHA-256 of the source, how it was read), so that a cache of another file or of
-//! other settings is made again; one that is cut short has no mark at its end and is rejected.
+//! other settings is made again; one that is cut short has no mark at its end, one with changed bytes has other sums, and both are rejected.
 use std::{
     borrow::Cow,
     fs::{self, File},
@@ -17,15 +18,19 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{Format, Read, Reading, blocks, cache_rows::Storage, read};
+use super::{
+    Format, Read, Reading, blocks,
+    cache_rows::{Group, Storage, sum_of},
+    read,
+};
 use crate::{
     Error, Result,
     data::{Classes, Dataset, Encoding, Interner, Label, Outline, RowBlock, RowBlocks, STRIDE, Target, block_rows, checksum},
     file::{Scratch, write_atomically},
 };
 
-const BEGIN: &[u8; 8] = b"KRNLROW1";
-const END: &[u8; 8] = b"KRNLEND1";
+const BEGIN: &[u8; 8] = b"KRNLROW2";
+const END: &[u8; 8] = b"KRNLEND2";
 
 /// Above this density rows are handed out dense, as those of files that are read whole.
 const DENSE_ABOVE: f64 = 0.25;
@@ -65,7 +70,7 @@ struct Footer {
 pub(super) struct CachedBlocks {
     file: PathBuf,
     footer: Footer,
-    starts: Vec<u64>,
+    groups: Vec<Group>,
     rows: usize,
     outline: Outline,
     reused: bool,
@@ -75,10 +80,10 @@ impl CachedBlocks {
     /// The cache of a file that is read in this way, as it is or made anew.
     pub fn open(path: &str, how: &Reading, cache: &Path, memory: usize) -> Result<Self> {
         let how = Reading { dim: None, ..how.clone() };
-        if let Some((footer, starts)) = load(cache)?
+        if let Some((footer, groups)) = load(cache)?
             && is_of(&footer, path, &how)
         {
-            return Ok(CachedBlocks::new(cache, footer, starts, memory, true));
+            return Ok(CachedBlocks::new(cache, footer, groups, memory, true));
         }
         make(path, &how, cache, |write| write_atomically(cache, write))?;
         CachedBlocks::made(cache, memory)
@@ -93,12 +98,12 @@ impl CachedBlocks {
 
     fn made(cache: &Path, memory: usize) -> Result<Self> {
         match load(cache)? {
-            Some((footer, starts)) => Ok(CachedBlocks::new(cache, footer, starts, memory, false)),
+            Some((footer, groups)) => Ok(CachedBlocks::new(cache, footer, groups, memory, false)),
             None => Err(cut_short(cache)),
         }
     }
 
-    fn new(file: &Path, footer: Footer, starts: Vec<u64>, memory: usize, reused: bool) -> Self {
+    fn new(file: &Path, footer: Footer, groups: Vec<Group>, memory: usize, reused: bool) -> Self {
         let outline = Outline {
             n_rows: footer.n_rows,
             dim: footer.dim,
@@ -107,7 +112,7 @@ impl CachedBlocks {
             names: footer.names.clone(),
             table: footer.table.clone(),
         };
-        CachedBlocks { file: file.into(), rows: block_rows(footer.dim, memory), footer, starts, outline, reused }
+        CachedBlocks { file: file.into(), rows: block_rows(footer.dim, memory), footer, groups, outline, reused }
     }
 
     pub fn notes(&self) -> &[String] {
@@ -132,13 +137,20 @@ impl RowBlocks for CachedBlocks {
         let footer = &self.footer;
         let first = index * self.rows;
         let count = self.rows.min((footer.n_rows as usize).saturating_sub(first));
-        let start = |row: usize| self.starts.get(row / STRIDE).copied().unwrap_or(footer.index);
-        let (begin, end) = (start(first), start(first + self.rows));
+        let start = |group: usize| self.groups.get(group).map_or(footer.index, |group| group.start);
+        let groups = first / STRIDE..(first + count).div_ceil(STRIDE);
+        let (begin, end) = (start(groups.start), start(groups.end));
         let mut bytes = vec![0; end.saturating_sub(begin) as usize];
         let io = |source| Error::io(&self.file, source);
         let mut file = File::open(&self.file).map_err(io)?;
         file.seek(SeekFrom::Start(begin)).map_err(io)?;
         file.read_exact(&mut bytes).map_err(|_| cut_short(&self.file))?;
+        for (at, group) in groups.clone().zip(&self.groups[groups]) {
+            let part = &bytes[(group.start - begin) as usize..(start(at + 1) - begin) as usize];
+            if crc32fast::hash(part) != group.sum {
+                return Err(cut_short(&self.file));
+            }
+        }
         let dense = footer.stored as f64 > DENSE_ABOVE * footer.n_rows as f64 * footer.dim as f64;
         let read = footer.storage.rows(&bytes, (count, footer.dim, footer.n_targets), footer.weighted);
         let (points, mut targets, weights) = read.ok_or_else(|| cut_short(&self.file))?;
@@ -157,7 +169,7 @@ fn cut_short(cache: &Path) -> Error {
 }
 
 /// The footer and the index; none where there is no file.
-fn load(cache: &Path) -> Result<Option<(Footer, Vec<u64>)>> {
+fn load(cache: &Path) -> Result<Option<(Footer, Vec<Group>)>> {
     let io = |source| Error::io(cache, source);
     if !cache.exists() {
         return Ok(None);
@@ -177,22 +189,28 @@ fn load(cache: &Path) -> Result<Option<(Footer, Vec<u64>)>> {
         file.read_exact(&mut bytes).map_err(io)?;
         Ok(bytes)
     };
-    let tail = at(len.saturating_sub(16), 16)?;
-    let Some(length) = tail.strip_suffix(END).and_then(|length| length.first_chunk()).map(|length| u64::from_le_bytes(*length)) else {
+    let tail = at(len.saturating_sub(TAIL), TAIL)?;
+    let Some(&[length, sum]) = tail.strip_suffix(END).and_then(|numbers| numbers.as_chunks::<8>().0.first_chunk()) else {
         return Err(cut_short(cache));
     };
-    let begins = (len - 16).checked_sub(length).ok_or_else(|| cut_short(cache))?;
-    let footer: Footer = serde_json::from_slice(&at(begins, length)?).map_err(|_| cut_short(cache))?;
+    let begins = (len - TAIL).checked_sub(u64::from_le_bytes(length)).ok_or_else(|| cut_short(cache))?;
+    let text = at(begins, u64::from_le_bytes(length))?;
+    let footer: Footer = serde_json::from_slice(&text).map_err(|_| cut_short(cache))?;
     let index = at(footer.index, begins.checked_sub(footer.index).ok_or_else(|| cut_short(cache))?)?;
-    let starts: Vec<u64> = index.as_chunks::<8>().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+    let groups: Option<Vec<Group>> = index.as_chunks::<{ Group::BYTES }>().0.iter().map(Group::of).collect();
+    let groups = groups.ok_or_else(|| cut_short(cache))?;
     // Columns of sparse rows are numbers of 32 bits, and all columns of dense ones are there.
     let sized = footer.dim <= u32::MAX as usize && footer.n_targets <= u32::MAX as usize && footer.stored <= len;
-    let ordered = starts.windows(2).all(|pair| pair[0] <= pair[1]) && starts.iter().all(|start| *start <= footer.index);
-    match sized && ordered && starts.len() as u64 == footer.n_rows.div_ceil(STRIDE as u64) {
-        true => Ok(Some((footer, starts))),
+    let ordered = groups.windows(2).all(|pair| pair[0].start <= pair[1].start) && groups.iter().all(|group| group.start <= footer.index);
+    let whole = u64::from_le_bytes(sum) == u64::from(sum_of(&index, &text));
+    match sized && ordered && whole && groups.len() as u64 == footer.n_rows.div_ceil(STRIDE as u64) {
+        true => Ok(Some((footer, groups))),
         false => Err(cut_short(cache)),
     }
 }
+
+/// Length and sum of the footer, and the mark.
+const TAIL: u64 = 24;
 
 /// Whether a cache was made of this file, read in this way. A file with another time but the same size may still have the same bytes.
 fn is_of(footer: &Footer, path: &str, how: &Reading) -> bool {
@@ -219,7 +237,7 @@ struct Writer<'a> {
     /// What the file is called in errors.
     file: &'a Path,
     at: u64,
-    starts: Vec<u64>,
+    groups: Vec<Group>,
     labels: Interner,
     bytes: Vec<u8>,
     footer: Option<Footer>,
@@ -273,7 +291,7 @@ fn write(path: &str, how: &Reading, whole: bool, out: &mut dyn Write, file: &Pat
 impl<'a> Writer<'a> {
     fn new(out: &'a mut dyn Write, file: &'a Path) -> Result<Self> {
         out.write_all(BEGIN).map_err(|source| Error::io(file, source))?;
-        Ok(Writer { out, file, at: BEGIN.len() as u64, starts: vec![], labels: Interner::default(), bytes: vec![], footer: None })
+        Ok(Writer { out, file, at: BEGIN.len() as u64, groups: vec![], labels: Interner::default(), bytes: vec![], footer: None })
     }
 
     fn add(&mut self, read: Read, how: &Reading) -> Result<()> {
@@ -307,7 +325,7 @@ impl<'a> Writer<'a> {
         footer.dim = footer.dim.max(dataset.dim());
         for i in 0..dataset.len() {
             if (footer.n_rows as usize).is_multiple_of(STRIDE) {
-                self.starts.push(self.at);
+                self.groups.push(Group { start: self.at, sum: 0 });
             }
             self.bytes.clear();
             match &dataset.target {
@@ -321,6 +339,9 @@ impl<'a> Writer<'a> {
             footer.stored += footer.storage.put(&dataset.points, i, &mut self.bytes);
             footer.n_rows += 1;
             self.at += self.bytes.len() as u64;
+            if let Some(group) = self.groups.last_mut() {
+                group.add(&self.bytes);
+            }
             self.out.write_all(&self.bytes).map_err(|source| Error::io(file, source))?;
         }
         Ok(())
@@ -340,11 +361,11 @@ impl<'a> Writer<'a> {
         let Classes { labels, codes } = Classes::new(self.labels.labels, &all);
         (footer.labels, footer.places, footer.origin, footer.index) = (labels, codes, origin, self.at);
         let text = serde_json::to_vec(&footer).map_err(|error| Error::format(file.display(), None, None, error.to_string()))?;
-        for start in &self.starts {
-            self.out.write_all(&start.to_le_bytes()).map_err(io)?;
+        let index: Vec<u8> = self.groups.iter().flat_map(|group| group.to_bytes()).collect();
+        let (length, sum) = ((text.len() as u64).to_le_bytes(), u64::from(sum_of(&index, &text)).to_le_bytes());
+        for part in [&index, &text, &length[..], &sum, END] {
+            self.out.write_all(part).map_err(io)?;
         }
-        self.out.write_all(&text).map_err(io)?;
-        self.out.write_all(&(text.len() as u64).to_le_bytes()).map_err(io)?;
-        self.out.write_all(END).map_err(io)
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! One row of a cache as bytes.
+//! Rows of a cache as bytes, and where groups of them begin.
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -85,6 +85,45 @@ impl Storage {
         };
         rest.is_empty().then(|| Some((points, Matrix::new(targets, count, n_targets)?, weighted.then_some(weights))))?
     }
+}
+
+/// Rows of which the index knows where they begin.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    pub start: u64,
+    /// CRC-32 of their bytes.
+    pub sum: u32,
+}
+
+impl Group {
+    pub const BYTES: usize = 16;
+
+    pub fn of(bytes: &[u8; Self::BYTES]) -> Option<Group> {
+        let (start, sum) = bytes.split_first_chunk::<8>()?;
+        let sum = u32::try_from(u64::from_le_bytes(*sum.first_chunk()?)).ok()?;
+        Some(Group { start: u64::from_le_bytes(*start), sum })
+    }
+
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..8].copy_from_slice(&self.start.to_le_bytes());
+        bytes[8..].copy_from_slice(&u64::from(self.sum).to_le_bytes());
+        bytes
+    }
+
+    pub fn add(&mut self, bytes: &[u8]) {
+        let mut sum = crc32fast::Hasher::new_with_initial(self.sum);
+        sum.update(bytes);
+        self.sum = sum.finalize();
+    }
+}
+
+/// The CRC-32 of index and footer.
+pub(super) fn sum_of(index: &[u8], footer: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(index);
+    sum.update(footer);
+    sum.finalize()
 }
 
 fn one_row(points: &Points, i: usize) -> Vec<f64> {

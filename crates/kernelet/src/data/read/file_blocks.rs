@@ -140,9 +140,10 @@ mod tests {
         let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
         FileBlocks::open(&source, &how, Some(&cache), MEMORY).unwrap();
         let bytes = fs::read(&cache).unwrap();
-        let end = bytes.len() - 16;
+        let end = bytes.len() - 24;
         let length = u64::from_le_bytes(bytes[end..end + 8].try_into().unwrap()) as usize;
         let footer: serde_json::Value = serde_json::from_slice(&bytes[end - length..end]).unwrap();
+        let index = &bytes[footer["index"].as_u64().unwrap() as usize..end - length];
         for (name, value) in [
             ("dim", u64::MAX),
             ("dim", 1 << 40),
@@ -154,10 +155,28 @@ mod tests {
             let mut claims = footer.clone();
             claims[name] = value.into();
             let text = claims.to_string();
-            let parts = [&bytes[..end - length], text.as_bytes(), &(text.len() as u64).to_le_bytes(), &bytes[end + 8..]];
+            let sum = u64::from(crc32fast::hash(&[index, text.as_bytes()].concat()));
+            let parts =
+                [&bytes[..end - length], text.as_bytes(), &(text.len() as u64).to_le_bytes(), &sum.to_le_bytes(), &bytes[end + 16..]];
             fs::write(&cache, parts.concat()).unwrap();
             let error = FileBlocks::open(&source, &how, Some(&cache), MEMORY).err().unwrap().to_string();
             assert!(error.contains("the cache is cut short or damaged"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_byte_that_changed_anywhere_in_a_cache_is_noticed() {
+        let folder = Folder::new("byte");
+        let (source, cache) = (folder.file("a.svm", b"1 1:1 2:2\n-1 1:2\n1 2:3\n"), folder.0.join("cache"));
+        let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
+        FileBlocks::open(&source, &how, Some(&cache), MEMORY).unwrap();
+        let bytes = fs::read(&cache).unwrap();
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1;
+            fs::write(&cache, changed).unwrap();
+            let found = FileBlocks::open(&source, &how, Some(&cache), MEMORY).and_then(|blocks| blocks.block(0).map(|_| ()));
+            assert!(found.is_err(), "byte {place} of {}", bytes.len());
         }
     }
 
