@@ -38,6 +38,9 @@ except ImportError:
 warnings.filterwarnings("ignore")
 SETS = "splice,image,ijcnn1,cod-rna,a9a,covtype,kin8nm,pumadyn32nm,kin40k,abalone,letter,usps,german,waveform,ringnorm,diabetis"
 
+# LIBSVM's solver takes minutes with some settings that are drawn, and is ended after so many steps.
+MOST_STEPS = 1_000_000
+
 
 def load(directory, name):
     """All rows, their targets, and whether these are numbers."""
@@ -81,7 +84,7 @@ def peers(numbers, d, trials, slow):
     """Name, and a model for each of its settings; with `slow` those too that take minutes."""
     gammas, costs = loguniform(0.03 / d, 10 / d), loguniform(0.3, 1000)
     svm = draws(trials, C=costs, gamma=gammas, **({"epsilon": loguniform(0.003, 0.3)} if numbers else {}))
-    yield "SVM", [(SVR if numbers else SVC)(cache_size=500, **settings) for settings in svm]
+    yield "SVM", [(SVR if numbers else SVC)(cache_size=500, max_iter=MOST_STEPS, **settings) for settings in svm]
     boosting = HistGradientBoostingRegressor if numbers else HistGradientBoostingClassifier
     ranges = {"learning_rate": loguniform(0.02, 0.3), "max_iter": [100, 200, 400], "max_leaf_nodes": [7, 15, 31, 63], "l2_regularization": loguniform(1e-3, 10)}
     yield "boosting", [boosting(random_state=0, **settings) for settings in draws(trials, **ranges)]
