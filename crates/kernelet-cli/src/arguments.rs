@@ -39,11 +39,13 @@ pub struct Everywhere {
 const EXAMPLES: &str = "\
 Examples:
   kernelet demo                                   the main job on built-in data
+  kernelet train data.csv                         train; what is not given is guessed from the rows and printed
   kernelet train data.csv -o data.model --tune    train, with settings found by cross-validation
   kernelet evaluate data.model test.csv           error and confusion on other rows
   kernelet predict data.model new.csv             one line for each row
 
 Data are read by their extension: .svm .libsvm .svmlight .txt .csv .tsv .npy .npz, packed with gzip or not; - is standard input.
+kernelet --version --verbose says what the program was built with and what this machine has.
 Exit status: 0 done, 1 failed (bad data or file), 2 wrong usage, 130 interrupted.";
 
 #[cfg(test)]

@@ -17,6 +17,25 @@ pub struct TrainFlags(pub request::Train);
 #[derive(Clone, Debug)]
 pub struct CompressFlags(pub request::Compress);
 
+impl TrainFlags {
+    /// The settings that are given, as flags.
+    pub fn spelled(&self) -> String {
+        let Ok(Value::Object(given)) = serde_json::to_value(&self.0) else { return String::new() };
+        let spell = |(name, value): (&String, &Value)| match value {
+            Value::Bool(_) => format!("--{name}"),
+            Value::String(text) => format!("--{name} {}", quoted(text)),
+            value => format!("--{name} {}", quoted(&value.to_string())),
+        };
+        given.iter().map(spell).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// A word as a shell reads it.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
 impl Args for TrainFlags {
     fn augment_args(command: Command) -> Command {
         with_flags(command, request::Train::fields())

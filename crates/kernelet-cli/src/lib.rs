@@ -11,18 +11,24 @@ mod progress;
 mod quantised;
 mod report;
 mod session;
+mod version;
 
 use std::ffi::OsString;
 
 use arguments::Program;
-use clap::Parser;
+use clap::{Parser, error::ErrorKind};
 use session::Session;
 
 /// Runs the program with its arguments, the name of the program first, and gives the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    let Program { everywhere, command } = match Program::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let Program { everywhere, command } = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {
+            if error.kind() == ErrorKind::DisplayVersion && arguments.iter().any(|word| word == "-v" || word == "--verbose") {
+                version::print();
+                return 0;
+            }
             // Help and the version are no errors; that nobody reads them is none either.
             let _ = error.print();
             return u8::try_from(error.exit_code()).unwrap_or(2);

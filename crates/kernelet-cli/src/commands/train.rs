@@ -1,5 +1,8 @@
 //! `kernelet train`: data become a model file.
-use std::{path::PathBuf, time::Instant};
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use clap::Args;
 use kernelet::{
@@ -15,8 +18,8 @@ use kernelet::{
 use super::trained::{BoundReport, FeatureScales, Spanned, Trained};
 use crate::{
     failure::{Failure, Result},
-    files,
-    flags::TrainFlags,
+    files::{self, Beside},
+    flags::{TrainFlags, quoted},
     input::{self, Input},
     layout::count,
     session::Session,
@@ -28,9 +31,9 @@ use crate::{
 pub struct Train {
     /// The data to learn from; - is standard input.
     pub data: String,
-    /// Where the model is written.
+    /// Where the model is written. Without it the model has the name of the data, and what no flag says of the machine is guessed from the rows and printed as a command.
     #[arg(short, long, value_name = "MODEL")]
-    pub output: PathBuf,
+    pub output: Option<PathBuf>,
     /// Begin at an earlier model of the same kind: faster where rows or settings have changed a little (svc, svr, one-class, direct training).
     #[arg(long, value_name = "MODEL")]
     pub start: Option<String>,
@@ -59,6 +62,7 @@ pub struct Train {
 
 const EXAMPLES: &str = "\
 Examples:
+  kernelet train houses.csv
   kernelet train data.svm -o data.model --gamma 0.5 --c 10
   kernelet train iris.csv -o iris.model --target species --scale standard --tune
   kernelet train iris.csv -o iris.model --scale standard --probability sigmoid
@@ -82,7 +86,9 @@ Ctrl-C writes the machine of the work so far, with the status `cancelled`, and e
 impl Train {
     /// Trains, then writes the model.
     pub fn run(mut self, session: &Session) -> Result<()> {
-        self.check_files()?;
+        let guess = self.output.is_none();
+        let output = self.output.clone().map_or_else(|| self.usual_output(), Ok)?;
+        self.check_files(&output)?;
         self.request.0.seed = session.seed;
         let scales = self
             .scales_from
@@ -103,12 +109,17 @@ impl Train {
             if self.calibrate.is_some() {
                 return Err(Failure::usage("--calibrate needs the rows in memory; give --blocks never"));
             }
-            return self.run_blocks(start, scales, session);
+            return self.run_blocks(&output, start, scales, session);
         }
-        let data = match self.reservoir {
+        let mut data = match self.reservoir {
             Some(rows) => self.input.sampled_rows(&self.data, request.wanted(), &self.ignore, rows, session)?,
             None => self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?,
         };
+        if guess {
+            (self.request.0, data) = self.request.0.guessed(data);
+            session.note(format!("guessed what was not given; the same as: {}", self.command(&output)));
+        }
+        let request = &self.request.0;
         if let Target::Classes(classes) = &data.target {
             refuse_numbers_as_labels(&self.data, classes.labels.len(), data.len())?;
         }
@@ -120,13 +131,13 @@ impl Train {
         let seconds = clock.elapsed().as_secs_f64();
         session.notes(&trained.notes);
         let sizes = trained.metrics(&data, &session.watch())?;
-        model::save(trained.machine(), &self.output)?;
-        let kept = format!("the machine of the work so far is kept in {}", self.output.display());
-        session.answer_kept(&self.answer(&trained, (data.len(), data.dim()), sizes, seconds), trained.fit.report.status, kept)
+        model::save(trained.machine(), &output)?;
+        let kept = format!("the machine of the work so far is kept in {}", output.display());
+        session.answer_kept(&self.answer(&output, &trained, (data.len(), data.dim()), sizes, seconds), trained.fit.report.status, kept)
     }
 
     /// Trains by passes over blocks of rows, of which few are in memory at a time.
-    fn run_blocks(&self, start: Option<Machine>, scales: Option<Scale>, session: &Session) -> Result<()> {
+    fn run_blocks(&self, output: &Path, start: Option<Machine>, scales: Option<Scale>, session: &Session) -> Result<()> {
         let request = &self.request.0;
         let rows = self.input.row_blocks(&self.data, request, &self.ignore, session)?;
         let outline = rows.outline();
@@ -146,25 +157,55 @@ impl Train {
             train_error: Some(done.train_error),
             ..SizeMetrics::default()
         };
-        model::save(trained.machine(), &self.output)?;
-        let kept = format!("the machine of the work so far is kept in {}", self.output.display());
-        session.answer_kept(&self.answer(&trained, (n_rows, outline.dim), vec![size], seconds), trained.fit.report.status, kept)
+        model::save(trained.machine(), output)?;
+        let kept = format!("the machine of the work so far is kept in {}", output.display());
+        session.answer_kept(&self.answer(output, &trained, (n_rows, outline.dim), vec![size], seconds), trained.fit.report.status, kept)
+    }
+
+    /// The name of the data with another extension, in the current folder. A file that is there is replaced only if it is a model.
+    fn usual_output(&self) -> Result<PathBuf> {
+        let name = Path::new(&self.data).file_name().and_then(|name| name.to_str()).filter(|name| *name != "-");
+        let name = name.ok_or_else(|| Failure::usage("name the model with --output"))?;
+        let stem = name.trim_end_matches(".gz").rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let output = PathBuf::from(format!("{}.model", if stem.is_empty() { name } else { stem }));
+        Beside::Model.check(&output, &[], false)?;
+        Ok(output)
+    }
+
+    /// The command that asks for this machine.
+    fn command(&self, output: &Path) -> String {
+        let files =
+            [("start", &self.start), ("calibrate", &self.calibrate), ("scale-file", &self.scale_file), ("scales-from", &self.scales_from)];
+        let mut words = vec!["kernelet train".to_string(), quoted(&self.data), "-o".into(), quoted(&output.to_string_lossy())];
+        let columns = (!self.ignore.is_empty()).then(|| self.ignore.join(","));
+        let others =
+            [("target", self.input.target.clone()), ("ignore", columns), ("reservoir", self.reservoir.map(|rows| rows.to_string()))];
+        let given = files.into_iter().map(|(name, file)| (name, file.clone())).chain(others);
+        words.extend(given.filter_map(|(name, value)| Some(format!("--{name} {}", quoted(&value?)))));
+        words.push(self.request.spelled());
+        words.join(" ")
     }
 
     /// Neither the model nor the checkpoint nor the cache takes the place of a file that is read, or of another.
-    fn check_files(&self) -> Result<()> {
+    fn check_files(&self, output: &Path) -> Result<()> {
         let others = [&self.start, &self.calibrate, &self.scale_file, &self.scales_from];
         let read = others.into_iter().map(Option::as_deref).chain([Some(self.data.as_str())]);
         let mut taken: Vec<String> = read.flatten().map(String::from).collect();
-        for written in [self.request.0.search.checkpoint.as_deref(), self.request.0.cache_file(), Some(&self.output)].into_iter().flatten()
-        {
+        for written in [self.request.0.search.checkpoint.as_deref(), self.request.0.cache_file(), Some(output)].into_iter().flatten() {
             files::check_output(written, &taken.iter().map(String::as_str).collect::<Vec<_>>())?;
             taken.push(written.to_string_lossy().into_owned());
         }
         Ok(())
     }
 
-    fn answer(&self, trained: &request::Trained, (rows, dim): (usize, usize), sizes: Vec<SizeMetrics>, seconds: f64) -> Trained {
+    fn answer(
+        &self,
+        output: &Path,
+        trained: &request::Trained,
+        (rows, dim): (usize, usize),
+        sizes: Vec<SizeMetrics>,
+        seconds: f64,
+    ) -> Trained {
         let (machine, report, request) = (trained.machine(), &trained.fit.report, &self.request.0);
         let metadata = &machine.metadata;
         Trained {
@@ -188,7 +229,7 @@ impl Train {
             calibration_rows: metadata.sets.as_ref().map(|sets| sets.n_rows),
             seconds,
             status: report.status,
-            model: self.output.display().to_string(),
+            model: output.display().to_string(),
             tried: request.tune.then(|| trained.settings_tried()),
             path: request.path.then_some(sizes),
             cost: trained.tuned,

@@ -1,7 +1,7 @@
 //! `train`: keys, learners, kernels, scaling, labels.
 use std::fs;
 
-use crate::program::{Folder, numbers, run, three_classes, two_classes};
+use crate::program::{Folder, command, numbers, run, three_classes, two_classes};
 
 #[test]
 fn a_classifier_reports_what_scripts_need() {
@@ -128,4 +128,39 @@ fn the_data_are_never_overwritten() {
     run(&["train", &data, "-o", &data]).failed(2, "would be read and overwritten");
     run(&["train", &data, "-o", "-"]).failed(2, "cannot go to standard output");
     assert_eq!(fs::read_to_string(&data).unwrap(), two_classes(20));
+}
+
+#[test]
+fn without_an_output_what_is_not_given_is_guessed_and_the_printed_command_makes_the_same_model() {
+    let folder = Folder::new();
+    folder.file("rings.csv", three_classes(90));
+    folder.file("it's.csv", numbers(90));
+    let within = |arguments: &[&str]| command(arguments).current_dir(folder.path("")).output().unwrap();
+    for (data, model, learner) in [("rings.csv", "rings.model", "svc"), ("it's.csv", "it's.model", "ridge")] {
+        let done = within(&["train", data, "--iterations", "20", "--vectors", "4", "--ard", "--json"]);
+        let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+        assert_eq!((&json["learner"], &json["model"], &json["vectors"]), (&learner.into(), &model.into(), &4.into()));
+        let told = String::from_utf8(done.stderr).unwrap();
+        let printed = told.lines().find_map(|line| line.strip_prefix("note: guessed what was not given; the same as: kernelet ")).unwrap();
+        let guessed = fs::read(folder.path(model)).unwrap();
+        fs::remove_file(folder.path(model)).unwrap();
+        let line = format!("{} {printed}", env!("CARGO_BIN_EXE_kernelet"));
+        let again = std::process::Command::new("sh").args(["-c", &line]).current_dir(folder.path("")).output().unwrap();
+        assert!(again.status.success(), "{line}: {again:?}");
+        assert_eq!(fs::read(folder.path(model)).unwrap(), guessed, "{line}");
+        // A model is replaced.
+        assert!(within(&["train", data, "--iterations", "2", "--vectors", "4"]).status.success());
+    }
+}
+
+#[test]
+fn without_an_output_no_file_is_lost_and_standard_input_needs_a_name() {
+    let folder = Folder::new();
+    folder.file("a.csv", three_classes(30));
+    folder.file("a.model", "letters");
+    let done = command(&["train", "a.csv"]).current_dir(folder.path("")).output().unwrap();
+    let told = String::from_utf8(done.stderr).unwrap();
+    assert!(done.status.code() == Some(1) && told.contains("a.model is there already and is not a model made by kernelet"), "{told}");
+    assert_eq!(fs::read_to_string(folder.path("a.model")).unwrap(), "letters");
+    run(&["train", "-", "--format", "csv"]).failed(2, "name the model with --output");
 }

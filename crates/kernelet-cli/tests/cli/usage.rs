@@ -7,6 +7,10 @@ fn help_and_version_are_data_and_end_well() {
         let ran = run(arguments).succeeded();
         assert!(!ran.out.is_empty() && ran.err.is_empty(), "{ran:?}");
     }
+    let told = run(&["--version", "--verbose"]).succeeded().out;
+    for part in ["features      ", "instructions  ", "threads       ", "NVIDIA cards  "] {
+        assert!(told.starts_with("kernelet ") && told.contains(part), "{told}");
+    }
     assert_eq!(run(&["--version"]).out, format!("kernelet {}\n", env!("CARGO_PKG_VERSION")));
 }
 
@@ -68,7 +72,7 @@ fn wrong_flags_and_values_are_wrong_usage_and_write_nothing() {
     for (flags, words) in cases {
         run(&[&["train", &data, "-o", &model], flags].concat()).failed(2, words);
     }
-    run(&["train", &data]).failed(2, "--output <MODEL>");
+    run(&["compress", &data]).failed(2, "--output <SMALL>");
     run(&["squeeze", &data]).failed(2, "unrecognized subcommand");
     assert_eq!(folder.names(), ["a.svm"]);
 }

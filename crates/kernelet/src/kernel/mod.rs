@@ -248,6 +248,11 @@ pub fn check_instruction_set() -> Result<()> {
     simd::Isa::forced().map(drop)
 }
 
+/// The name of the instruction set that is used, as in the environment variable `KERNELET_SIMD`.
+pub fn instruction_set() -> &'static str {
+    simd::Isa::detect().name()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,7 +94,8 @@ impl Isa {
         }
     }
 
-    fn name(self) -> &'static str {
+    /// As `KERNELET_SIMD` names it.
+    pub fn name(self) -> &'static str {
         match self {
             Isa::Avx512 => "avx512",
             Isa::Avx2 => "avx2",

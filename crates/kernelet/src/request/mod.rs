@@ -12,6 +12,7 @@ mod compress_checks;
 mod compress_fields;
 mod compressed;
 mod field;
+mod guess;
 mod kernel;
 mod learner;
 mod like;
