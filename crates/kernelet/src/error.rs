@@ -103,6 +103,14 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same of rows that come after so many others.
+    pub(crate) fn after_rows(self, before: usize) -> Self {
+        match self {
+            Error::NotFinite { what, row, column, value } => Error::NotFinite { what, row: before + row, column, value },
+            other => other,
+        }
+    }
+
     /// A parameter outside its range: `Error::parameter("gamma", -1.0, "a finite number above 0")`.
     pub fn parameter(name: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
         Error::Parameter { name, value: value.to_string(), allowed: allowed.into() }

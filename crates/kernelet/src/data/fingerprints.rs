@@ -12,6 +12,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::{Dataset, Points, Target};
 
+/// Fingerprints that every model keeps, however small it is.
+const FEWEST: usize = 64;
+
 /// Fingerprints of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fingerprints {
@@ -25,12 +28,39 @@ pub struct Fingerprints {
 impl Fingerprints {
     /// Fingerprints of the rows, at most so many.
     pub fn of(points: &Points, most: usize) -> Self {
-        let mut hashes: Vec<u32> = hashes(points).into_iter().map(short).collect();
+        Fingerprints::smallest(true, hashes(points).into_iter().map(short).collect(), most)
+    }
+
+    /// How many a model keeps whose vectors and coefficients are so many numbers: an eighth of their bytes. A number has 8 bytes, and a fingerprint as many
+    /// characters.
+    pub(crate) fn most_beside(numbers: usize) -> usize {
+        (numbers / 8).max(FEWEST)
+    }
+
+    /// Those with these hashes, in any order.
+    pub(crate) fn of_hashes(all: bool, hashes: Vec<u32>) -> Self {
+        Fingerprints::smallest(all, hashes, usize::MAX)
+    }
+
+    /// Those of these rows and of others together, at most so many. However rows are grouped, the result is the same.
+    pub fn merged(&self, other: &Fingerprints, most: usize) -> Self {
+        // What a sample does not have says nothing above its largest hash.
+        let known = |hash: &u32| [self, other].iter().all(|part| part.all || part.hashes.last().is_some_and(|last| hash <= last));
+        let both = [&self.hashes[..], &other.hashes].concat();
+        Fingerprints::smallest(self.all && other.all, both.into_iter().filter(known).collect(), most)
+    }
+
+    fn smallest(all: bool, mut hashes: Vec<u32>, most: usize) -> Self {
         hashes.sort_unstable();
         hashes.dedup();
-        let all = hashes.len() <= most;
+        let all = all && hashes.len() <= most;
         hashes.truncate(most);
         Fingerprints { all, hashes }
+    }
+
+    /// The hashes in ascending order.
+    pub(crate) fn hashes(&self) -> &[u32] {
+        &self.hashes
     }
 
     /// How many there are.
@@ -200,6 +230,23 @@ mod tests {
         let others = known.known(&rows(1000, 0.5).into());
         let looked = others.iter().flatten().count();
         assert!((60..140).contains(&looked) && !others.contains(&Some(true)), "{looked}");
+    }
+
+    #[test]
+    fn those_of_parts_are_those_of_all_rows_however_they_are_grouped() {
+        let x = rows(300, 0.0);
+        for most in [0, 40, 1000] {
+            let of = |range: std::ops::Range<usize>| Fingerprints::of(&x.select(&range.collect::<Vec<_>>()).into(), most);
+            let all = Fingerprints::of(&x.clone().into(), most);
+            let one = of(0..120).merged(&of(120..130), most).merged(&of(130..300), most);
+            let other = of(200..300).merged(&of(0..150).merged(&of(100..200), most), most);
+            assert_eq!((&one, &other), (&all, &all), "{most}");
+            assert_eq!(Fingerprints::of_hashes(all.all, all.hashes().iter().rev().copied().collect()), all);
+        }
+        // A large sample beside a small one reports nothing beyond the smaller one's range.
+        let (few, many) = (Fingerprints::of(&x.select(&(0..200).collect::<Vec<_>>()).into(), 10), Fingerprints::of(&x.clone().into(), 250));
+        let both = few.merged(&many, 250);
+        assert!(!both.all && both.known(&x.into()).iter().all(|known| *known != Some(false)));
     }
 
     #[test]

@@ -34,7 +34,11 @@ pub use posterior::Posterior;
 pub use predict::{Prediction, Predictor};
 pub use sets::{PredictionSets, ScoreKind, SetScores};
 
-use crate::{Error, Result, data::Scale, linalg::Matrix};
+use crate::{
+    Error, Result,
+    data::{Fingerprints, Points, Scale},
+    linalg::Matrix,
+};
 
 /// A trained kernel machine: f_k(x) = sum_j coefficients_jk K(vectors_j, x) + offsets_k, and what the outputs mean.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,6 +78,22 @@ impl Machine {
     /// The linear map that rows go through before the kernel sees them, where the scale has one.
     pub fn map(&self) -> Option<&Matrix> {
         self.scale.as_ref()?.map.as_ref()
+    }
+
+    /// The fingerprints of training rows that the machine keeps at most.
+    pub(crate) fn most_fingerprints(&self) -> usize {
+        let numbers = match &self.expansion.vectors {
+            Points::Sparse(rows) => 2 * rows.stored(),
+            vectors => vectors.len() * vectors.dim(),
+        };
+        Fingerprints::most_beside(numbers + self.n_vectors() * self.n_outputs())
+    }
+
+    /// Takes the fingerprints of training rows in among those that it has.
+    pub(crate) fn recognise(&mut self, rows: Fingerprints) {
+        let most = self.most_fingerprints();
+        let seen = &mut self.metadata.seen;
+        *seen = Some(seen.as_ref().map_or_else(|| rows.clone(), |earlier| earlier.merged(&rows, most)));
     }
 
     /// The machine without what belongs to its outputs as they are: probabilities, deviations and prediction sets.

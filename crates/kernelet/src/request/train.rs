@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Named, Result,
-    data::{Dataset, Fingerprints, Points, Scale, Scaling, read::Wanted},
+    data::{Dataset, Fingerprints, Scale, Scaling, read::Wanted},
     evaluate::{
         Candidate,
         bounds::{Bound, fisher_bound},
@@ -30,9 +30,6 @@ const DELTA: f64 = 0.05;
 
 /// Folds of a cross-validation where nothing else is asked for.
 const FOLDS: usize = 5;
-
-/// Fingerprints of training rows that every model keeps, however small it is.
-const FEWEST_FINGERPRINTS: usize = 64;
 
 /// A machine to be trained. What is left out has a default.
 ///
@@ -299,7 +296,8 @@ impl Train {
         trained.notes.extend(trained.fit.machine.metadata.metric.as_ref().and_then(note_of));
         for fit in trained.fits_mut() {
             (fit.machine.metadata.request, fit.machine.metadata.table) = (request.clone(), data.table.clone());
-            fit.machine.metadata.seen = Some(Fingerprints::of(&data.points, most_fingerprints(&fit.machine)));
+            fit.machine.metadata.seen = given.start.as_ref().and_then(|start| start.metadata.seen.clone());
+            fit.machine.recognise(Fingerprints::of(&data.points, fit.machine.most_fingerprints()));
             fit.machine.metadata.sets = given.calibrate.as_ref().map(|rows| fit.machine.set_scores(rows)).transpose()?;
         }
         Ok(trained)
@@ -409,14 +407,4 @@ impl Train {
             false => fisher_bound(&fit.machine, data, DELTA).map(Some),
         }
     }
-}
-
-/// The fingerprints of training rows that a model keeps: all, or as many as take an eighth of the bytes of its vectors.
-fn most_fingerprints(machine: &Machine) -> usize {
-    let numbers = match &machine.expansion.vectors {
-        Points::Sparse(rows) => 2 * rows.stored(),
-        vectors => vectors.len() * vectors.dim(),
-    };
-    // A number has 8 bytes, and a fingerprint as many characters.
-    ((numbers + machine.n_vectors() * machine.n_outputs()) / 8).max(FEWEST_FINGERPRINTS)
 }

@@ -83,6 +83,8 @@ pub enum Ask {
         seed: u64,
         /// Rows of the sample.
         sample: usize,
+        /// The most fingerprints of rows.
+        fingerprints: usize,
         /// Classes; 0 for values.
         n_classes: usize,
     },
@@ -93,7 +95,7 @@ pub enum Ask {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "kebab-case")]
 enum Header {
-    Scout { seed: u64, sample: usize, n_classes: usize },
+    Scout { seed: u64, sample: usize, fingerprints: usize, n_classes: usize },
     Fit { problem: Problem, kernel: Kernel, shape: [usize; 2], systems: bool, vectors_gradient: bool, direction: bool },
 }
 
@@ -101,8 +103,9 @@ impl Ask {
     /// As bytes, for other processes.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let packed = match self {
-            Ask::Scout { seed, sample, n_classes } => {
-                Packed::new(&Header::Scout { seed: *seed, sample: *sample, n_classes: *n_classes }, vec![])
+            Ask::Scout { seed, sample, fingerprints, n_classes } => {
+                let (seed, sample, fingerprints, n_classes) = (*seed, *sample, *fingerprints, *n_classes);
+                Packed::new(&Header::Scout { seed, sample, fingerprints, n_classes }, vec![])
             }
             Ask::Fit(fit) => {
                 let header = Header::Fit {
@@ -125,7 +128,7 @@ impl Ask {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let packed = Packed::from_bytes(bytes)?;
         match packed.header()? {
-            Header::Scout { seed, sample, n_classes } => Ok(Ask::Scout { seed, sample, n_classes }),
+            Header::Scout { seed, sample, fingerprints, n_classes } => Ok(Ask::Scout { seed, sample, fingerprints, n_classes }),
             Header::Fit { problem, kernel, shape: [m, dim], systems, vectors_gradient, direction } => {
                 let [vectors, factor, weights, along] = packed.arrays()?;
                 let (rows, q) = (m + problem.offset(), problem.n_outputs);
@@ -186,7 +189,7 @@ mod tests {
             vectors_gradient: false,
             direction: Some(Matrix::from_fn(5, 3, number)),
         };
-        for ask in [Ask::Scout { seed: u64::MAX, sample: 10, n_classes: 2 }, Ask::Fit(Box::new(fit.clone()))] {
+        for ask in [Ask::Scout { seed: u64::MAX, sample: 10, fingerprints: 7, n_classes: 2 }, Ask::Fit(Box::new(fit.clone()))] {
             assert_eq!(Ask::from_bytes(&ask.to_bytes().unwrap()).unwrap(), ask);
         }
         let wrong = FitAsk { problem: Problem { costs: vec![1.0], ..fit.problem.clone() }, ..fit };

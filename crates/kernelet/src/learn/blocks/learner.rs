@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::{Frame, field::check_dense},
-    data::{Dataset, HeldBlocks, Outline, Scale, Target, memory},
+    data::{Dataset, Fingerprints, HeldBlocks, Outline, Scale, Target, memory},
     error::{require_cost, require_positive},
     kernel::Kernel,
     learn::{
@@ -181,7 +181,9 @@ impl BlockLearner {
             let wanted = if values { "a number to predict" } else { "a class label" };
             return Err(Error::data(format!("this needs {wanted} for every row, but the data have none")));
         }
-        let Sums::Scout(scout) = engine.pass(&Ask::Scout { seed: self.search.seed, sample, n_classes })? else {
+        let outputs = if n_classes == 2 { 1 } else { n_classes.max(outline.n_targets) };
+        let fingerprints = Fingerprints::most_beside(vectors.saturating_mul(outline.dim + outputs));
+        let Sums::Scout(scout) = engine.pass(&Ask::Scout { seed: self.search.seed, sample, fingerprints, n_classes })? else {
             return Err(Error::data("the engine answered another ask"));
         };
         let present: Vec<usize> = (0..scout.weighty.len()).filter(|&class| scout.weighty[class] > 0.0).collect();
@@ -323,6 +325,7 @@ impl BlockLearner {
         let common = Metadata {
             learner: Some(self.estimator.name().into()),
             n_rows: Some(outline.n_rows as usize),
+            seen: Some(scout.seen.clone()),
             objective,
             ..Metadata::default()
         };

@@ -4,7 +4,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{Error, Result, linalg::Matrix};
 
 /// The mark of these bytes; its last digit is the version.
-const MARK: &[u8; 8] = b"KRNLSUM1";
+const MARK: &[u8; 8] = b"KRNLSUM2";
 
 /// A header and arrays.
 pub(super) struct Packed {
@@ -90,7 +90,7 @@ mod tests {
             assert!(Packed::from_bytes(&bytes[..len]).and_then(|p| p.arrays::<2>()).is_err(), "{len}");
         }
         let mut other = bytes;
-        other[7] = b'2';
+        other[7] = b'1';
         assert!(Packed::from_bytes(&other).err().unwrap().to_string().contains("another version"));
     }
 }

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::{Frame, field::GradientSums},
-    data::{Points, RowBlock, Summary},
+    data::{Fingerprints, Points, RowBlock, Summary},
     error::wrong_weight,
     kernel::{
         Kernel,
@@ -59,7 +59,7 @@ impl<'a> Pass<'a> {
             return Err(Error::Shape { what: "targets", expected: block.points.len(), found: block.targets.rows() });
         }
         match (self.ask, &self.frame) {
-            (Ask::Scout { seed, sample, n_classes }, _) => scouted(block, *seed, *sample, *n_classes),
+            (Ask::Scout { seed, sample, fingerprints, n_classes }, _) => scouted(block, (*seed, *sample), *fingerprints, *n_classes),
             (Ask::Fit(ask), Some(frame)) => self.fitted(ask, frame, block),
             (Ask::Fit(_), None) => Err(Error::data("there are no vectors")),
         }
@@ -81,11 +81,8 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn scouted(block: &RowBlock, seed: u64, sample: usize, n_classes: usize) -> Result<Sums> {
-    block.points.check_finite().map_err(|error| match error {
-        Error::NotFinite { what, row, column, value } => Error::NotFinite { what, row: block.first as usize + row, column, value },
-        other => other,
-    })?;
+fn scouted(block: &RowBlock, (seed, sample): (u64, usize), fingerprints: usize, n_classes: usize) -> Result<Sums> {
+    block.points.check_finite().map_err(|error| error.after_rows(block.first as usize))?;
     if let Some(at) = block.targets.values().iter().position(|v| !v.is_finite()) {
         let (row, column) = (block.first as usize + at / block.targets.cols(), at % block.targets.cols());
         return Err(Error::NotFinite { what: "a target", row, column, value: block.targets.values()[at] });
@@ -107,7 +104,9 @@ fn scouted(block: &RowBlock, seed: u64, sample: usize, n_classes: usize) -> Resu
         weighty[class] += f64::from(u8::from(weight > 0.0));
     }
     let sample = Sample::of(block, seed, sample);
-    Ok(Sums::Scout(Box::new(ScoutSums { summary: Summary::of(&block.points), counts, weighty, sample })))
+    let seen = Fingerprints::of(&block.points, fingerprints);
+    let summary = Summary::of(&block.points);
+    Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample, seen, most_seen: fingerprints })))
 }
 
 /// One block, with all that its sums need.

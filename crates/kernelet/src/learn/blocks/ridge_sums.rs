@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::{Frame, JITTER},
-    data::RowBlock,
+    data::{Fingerprints, RowBlock},
     linalg::{Cholesky, Lower, Matrix},
     machine::{Coefficients, Decision, Machine, Metadata},
 };
@@ -71,9 +71,12 @@ impl RidgeSums {
             direction: None,
         }));
         match block_sums(&ask, block)? {
-            Sums::Fit(sums) => self.sums.add(*sums),
-            Sums::Scout(_) => Err(Error::data("sums that answer different asks cannot be added")),
+            Sums::Fit(sums) => self.sums.add(*sums)?,
+            Sums::Scout(_) => return Err(Error::data("sums that answer different asks cannot be added")),
         }
+        let most = self.machine.most_fingerprints();
+        self.machine.recognise(Fingerprints::of(&block.points, most));
+        Ok(())
     }
 
     /// Adds the rows of other sums on the same vectors.
@@ -81,7 +84,9 @@ impl RidgeSums {
         if (self.lambda, &self.factor) != (other.lambda, &other.factor) {
             return Err(Error::data("these sums are on other vectors or of another lambda"));
         }
-        self.sums.add(other.sums.clone())
+        self.sums.add(other.sums.clone())?;
+        other.machine.metadata.seen.iter().for_each(|seen| self.machine.recognise(seen.clone()));
+        Ok(())
     }
 
     /// The machine of all rows so far.

@@ -5,7 +5,12 @@ use super::{
     packed::{Packed, matrix},
     sample::Sample,
 };
-use crate::{Error, Result, basis::field::GradientSums, data::Summary, linalg::Matrix};
+use crate::{
+    Error, Result,
+    basis::field::GradientSums,
+    data::{Fingerprints, Summary},
+    linalg::Matrix,
+};
 
 /// Sums that are merged at a time on each level of the tree.
 pub const ARITY: usize = 4;
@@ -32,7 +37,7 @@ pub struct FitSums {
 }
 
 /// What is known of the rows before training.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ScoutSums {
     /// Moments and ranges of the features.
     pub summary: Summary,
@@ -42,6 +47,10 @@ pub struct ScoutSums {
     pub weighty: Vec<f64>,
     /// Rows drawn by the order of the hash of their number.
     pub sample: Sample,
+    /// Fingerprints of the rows, by which the machine recognises them.
+    pub seen: Fingerprints,
+    /// The most fingerprints that are kept.
+    pub most_seen: usize,
 }
 
 /// What a pass returns.
@@ -56,7 +65,7 @@ pub enum Sums {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "sums", rename_all = "kebab-case")]
 enum Header {
-    Scout { sparse: bool, limit: usize, targets: usize, stored_sparse: bool },
+    Scout { sparse: bool, limit: usize, targets: usize, stored_sparse: bool, all_seen: bool, most_seen: usize },
     Fit,
 }
 
@@ -107,6 +116,7 @@ impl Sums {
                 to.summary.add(&from.summary);
                 to.counts.iter_mut().zip(&from.counts).for_each(|(to, from)| *to += from);
                 to.weighty.iter_mut().zip(&from.weighty).for_each(|(to, from)| *to += from);
+                to.seen = to.seen.merged(&from.seen, to.most_seen);
                 to.sample.add(&from.sample)
             }
             _ => Err(Error::data("sums that answer different asks cannot be added")),
@@ -135,16 +145,19 @@ impl Sums {
                 Packed::new(&Header::Fit, [vec![*rows, *errors]].into_iter().chain(arrays).collect())
             }
             Sums::Scout(scout) => {
-                let ScoutSums { summary, counts, weighty, sample } = &**scout;
+                let ScoutSums { summary, counts, weighty, sample, seen, most_seen } = &**scout;
                 let header = Header::Scout {
                     sparse: summary.sparse,
                     limit: sample.limit,
                     targets: sample.targets.cols(),
                     stored_sparse: sample.points.is_sparse(),
+                    all_seen: seen.all,
+                    most_seen: *most_seen,
                 };
+                let hashes: Vec<f64> = seen.hashes().iter().map(|&hash| f64::from(hash)).collect();
                 let Summary { rows, means, squares, low, high, .. } = summary;
                 let arrays = [means, squares, low, high, counts, weighty].into_iter().cloned();
-                Packed::new(&header, [vec![*rows]].into_iter().chain(arrays).chain(sample.arrays()).collect())
+                Packed::new(&header, [vec![*rows], hashes].into_iter().chain(arrays).chain(sample.arrays()).collect())
             }
         };
         Ok(packed?.to_bytes())
@@ -161,15 +174,16 @@ impl Sums {
                 };
                 Ok(Sums::Fit(Box::new(FitSums { rows, errors, losses, systems, gradient, moved, totals, curved })))
             }
-            Header::Scout { sparse, limit, targets, stored_sparse } => {
-                let [rows, means, squares, low, high, counts, weighty, keys, a, b, c, y, w] = packed.arrays()?;
+            Header::Scout { sparse, limit, targets, stored_sparse, all_seen, most_seen } => {
+                let [rows, hashes, means, squares, low, high, counts, weighty, keys, a, b, c, y, w] = packed.arrays()?;
                 let dim = means.len();
                 if [&squares, &low, &high].iter().any(|part| part.len() != dim) {
                     return Err(Error::Shape { what: "moments", expected: dim, found: squares.len() });
                 }
                 let summary = Summary { rows: rows.first().copied().unwrap_or(0.0), means, squares, low, high, sparse };
                 let sample = Sample::of_arrays([keys, a, b, c, y, w], (limit, dim, targets), stored_sparse)?;
-                Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample })))
+                let seen = Fingerprints::of_hashes(all_seen, hashes.into_iter().map(|hash| hash as u32).collect());
+                Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample, seen, most_seen })))
             }
         }
     }

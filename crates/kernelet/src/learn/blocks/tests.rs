@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use super::{engine::Tree, *};
 use crate::{
     Error, Result,
-    data::{Csr, Dataset, HeldBlocks, Points, RowBlock, RowBlocks, Scaling, Target, banana, waveform3},
+    data::{Csr, Dataset, Fingerprints, HeldBlocks, Points, RowBlock, RowBlocks, Scaling, Target, banana, waveform3},
     draw::Draw,
     kernel::Kernel,
     learn::{
@@ -144,7 +144,7 @@ fn inexact_rounds_save_passes_and_end_near_the_exact_value() {
 #[test]
 fn sums_arriving_one_by_one_are_added_in_the_tree_of_all_at_once() {
     let data = waveform3(630, 2);
-    let ask = Ask::Scout { seed: 1, sample: 50, n_classes: 3 };
+    let ask = Ask::Scout { seed: 1, sample: 50, fingerprints: 30, n_classes: 3 };
     for count in 1..22 {
         let held = HeldBlocks::of(&data, 630usize.div_ceil(count)).unwrap();
         let all: Vec<Sums> = (0..held.n_blocks()).map(|i| block_sums(&ask, &held.block(i).unwrap()).unwrap()).collect();
@@ -162,10 +162,11 @@ fn a_sample_is_the_same_however_rows_are_cut_and_comes_back_from_bytes() {
     for data in [&dense, &sparse] {
         let sums = |rows: usize, seed: u64| {
             let held = HeldBlocks::of(data, rows).unwrap();
-            ByBytes(&held).pass(&Ask::Scout { seed, sample: 40, n_classes: 3 }).unwrap()
+            ByBytes(&held).pass(&Ask::Scout { seed, sample: 40, fingerprints: 30, n_classes: 3 }).unwrap()
         };
         let (Sums::Scout(one), Sums::Scout(many), Sums::Scout(other)) = (sums(500, 3), sums(37, 3), sums(37, 4)) else { panic!() };
         assert_eq!(one.sample, many.sample);
+        assert_eq!((&one.seen, &many.seen), (&Fingerprints::of(&data.points, 30), &other.seen));
         assert_ne!(one.sample.keys, other.sample.keys);
         assert_eq!((one.counts.iter().sum::<f64>(), one.weighty.iter().sum::<f64>(), one.sample.keys.len()), (500.0, 375.0, 40));
         // Each row of the sample is one of the rows, with its own target.
@@ -254,7 +255,7 @@ fn what_cannot_be_learned_is_rejected_in_a_sentence() {
     let mut points = bad.points.to_dense();
     points.row_mut(3)[1] = f64::NAN;
     bad.points = Points::F64(points);
-    let ask = Ask::Scout { seed: 0, sample: 5, n_classes: 2 };
+    let ask = Ask::Scout { seed: 0, sample: 5, fingerprints: 5, n_classes: 2 };
     let text = block_sums(&ask, &bad).unwrap_err().to_string();
     assert_eq!(text, "a value in row 24, column 2 is NaN; every number must be finite");
     let short = RowBlock { targets: Matrix::zeros(3, 1), ..bad };
@@ -279,6 +280,9 @@ fn sums_of_ridge_on_fixed_vectors_give_the_machine_of_all_rows_at_once() {
         parts.add(&RidgeSums::from_bytes(&part.to_bytes().unwrap(), &whole).unwrap()).unwrap();
     }
     assert_eq!(parts.n_rows(), 400.0);
+    let known = |machine: &crate::machine::Machine| machine.metadata.seen.clone().unwrap().known(&data.points);
+    assert_eq!(known(&whole), known(&parts.machine().unwrap()));
+    assert!(!known(&whole).contains(&Some(false)));
     for (a, b) in one.sums().iter().zip(parts.sums()) {
         assert!((a - b).abs() <= 1e-10 * a.abs().max(1.0), "{a} {b}");
     }
@@ -286,7 +290,7 @@ fn sums_of_ridge_on_fixed_vectors_give_the_machine_of_all_rows_at_once() {
     let apart = |a: &Matrix, b: &Matrix| a.values().iter().zip(b.values()).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(apart(&outputs(&whole), &outputs(&parts.machine().unwrap())) < 1e-6);
     assert!(apart(&outputs(&one.machine().unwrap()), &outputs(&parts.machine().unwrap())) < 1e-8);
-    assert!(RidgeSums::from_bytes(b"KRNLSUM1", &whole).is_err());
+    assert!(RidgeSums::from_bytes(b"KRNLSUM2", &whole).is_err());
     let other = RidgeSums::new(&whole, 0.2, 2).unwrap();
     assert!(one.add(&other).is_err());
 }
