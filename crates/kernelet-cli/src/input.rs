@@ -2,7 +2,7 @@
 use clap::Args;
 use kernelet::{
     data::{
-        Dataset, Reservoir, RowBlocks,
+        Dataset, Points, Reservoir, RowBlocks,
         read::{self, FileBlocks, Format, Read, Reading, Wanted},
         smooth,
     },
@@ -48,17 +48,30 @@ impl Input {
 
     /// A random sample of so many rows to train on, taken as they are read.
     pub fn sampled_rows(&self, path: &str, wanted: Wanted, ignore: &[String], rows: usize, session: &Session) -> Result<Dataset> {
-        let how = self.reading(Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() });
-        let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
-        let mut blocks = Blocks { path, blocks, notes: vec![], input: self.clone() };
-        let mut reservoir = Reservoir::new(rows, session.seed)?;
-        while let Some(block) = blocks.next(session)? {
-            reservoir.add(block).map_err(|error| Failure::in_file(path, error))?;
-            session.check_cancelled()?;
+        let blocks = self.blocks(path, Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() })?;
+        let (sample, seen) = blocks.sample(Reservoir::new(rows, session.seed)?, |_| None, session)?;
+        session.note(format!("trained on {} of {}", counted(sample.len(), "row"), counted(seen, "row")));
+        Ok(sample)
+    }
+
+    /// Rows for a model; of a file that is larger than so many bytes a random sample, an eighth of the bytes, taken as it is read.
+    pub fn rows_within(&self, machine: &Machine, path: &str, wanted: Wanted, bytes: usize, session: &Session) -> Result<Dataset> {
+        if std::fs::metadata(path).map_or(0, |about| about.len()) <= bytes as u64 {
+            return self.rows_for(machine, path, wanted, session);
         }
-        let seen = counted(reservoir.seen() as usize, "row");
-        let sample = reservoir.finish().map_err(|error| Failure::in_file(path, error))?;
-        session.note(format!("trained on {} of {seen}", counted(sample.len(), "row")));
+        // How many rows fit is known when the first ones are there.
+        let fitting = |first: &Dataset| {
+            let numbers = match &first.points {
+                Points::Sparse(rows) => 2 * rows.stored() / first.len().max(1),
+                _ => first.dim(),
+            };
+            Some((bytes / 8 / (8 * (numbers + 1))).max(1))
+        };
+        let (sample, seen) = self.blocks_for(machine, path, wanted)?.sample(Reservoir::new(1, session.seed)?, fitting, session)?;
+        if sample.len() < seen {
+            let (taken, all) = (counted(sample.len(), "row"), counted(seen, "row"));
+            session.note(format!("{path}: {taken} of {all} were drawn at random, because the file is larger than --memory"));
+        }
         Ok(sample)
     }
 
@@ -90,11 +103,14 @@ impl Input {
         self.read(path, Reading { wanted, names, dim: Some(data.dim()), table, ..Reading::default() }, session)
     }
 
-    /// Rows for a model a block at a time, without targets, so that the file may be larger than memory.
-    pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str) -> Result<Blocks<'a>> {
+    /// Rows for a model a block at a time, so that the file may be larger than memory.
+    pub fn blocks_for<'a>(&self, machine: &Machine, path: &'a str, wanted: Wanted) -> Result<Blocks<'a>> {
+        self.blocks(path, Reading { wanted, ..reading_for(machine) })
+    }
+
+    fn blocks<'a>(&self, path: &'a str, how: Reading) -> Result<Blocks<'a>> {
         self.check_target(path)?;
-        let how = self.reading(reading_for(machine));
-        let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
+        let blocks = read::blocks(path, &self.reading(how)).map_err(|error| Failure::in_file(path, error))?;
         Ok(Blocks { path, blocks, notes: vec![], input: self.clone() })
     }
 
@@ -164,6 +180,20 @@ impl Blocks<'_> {
             }
         }
         self.input.prepared(self.path, dataset).map(Some)
+    }
+
+    /// A random sample of the rows, and how many there were; the first rows may say how many are to be kept.
+    fn sample(mut self, reservoir: Reservoir, rows: impl Fn(&Dataset) -> Option<usize>, session: &Session) -> Result<(Dataset, usize)> {
+        let mut reservoir = reservoir;
+        while let Some(block) = self.next(session)? {
+            if let Some(rows) = rows(&block).filter(|_| reservoir.seen() == 0) {
+                reservoir = Reservoir::new(rows, session.seed)?;
+            }
+            reservoir.add(block).map_err(|error| Failure::in_file(self.path, error))?;
+            session.check_cancelled()?;
+        }
+        let seen = reservoir.seen() as usize;
+        Ok((reservoir.finish().map_err(|error| Failure::in_file(self.path, error))?, seen))
     }
 }
 

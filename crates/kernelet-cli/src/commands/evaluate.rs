@@ -4,8 +4,8 @@ use std::time::Instant;
 use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
-    evaluate::{Confusion, Reconstruction, Scores, agreement, reconstruction, score},
-    machine::{Machine, Predictor},
+    evaluate::{Confusion, Reconstruction, RunningScores, Scores, agreement, reconstruction},
+    machine::{Machine, Prediction, Predictor},
 };
 use serde::Serialize;
 
@@ -13,7 +13,7 @@ use super::uncertainty::Uncertainty;
 use crate::{
     failure::{Failure, Result},
     input::{self, Input, Loaded},
-    layout::{count, figure, lines, percent, seconds, table},
+    layout::{count, counted, figure, lines, percent, seconds, table},
     session::{Answer, Session},
 };
 
@@ -46,7 +46,7 @@ Examples:
   kernelet evaluate digits.model digits-test.svm --confidence 0.95";
 
 impl Evaluate {
-    /// Predicts and compares.
+    /// Predicts and compares block by block, so that files larger than memory pass through.
     pub fn run(self, session: &Session) -> Result<()> {
         let (loaded, _) = input::loaded(&self.model)?;
         if let Some(confidence) = self.confidence {
@@ -56,60 +56,153 @@ impl Evaluate {
             }
         }
         let machine = loaded.first()?;
-        self.confidence.map_or(Ok(()), |confidence| machine.check_sets(confidence))?;
         let wanted = input::target_of(machine);
-        let data = self.input.rows_for(machine, &self.data, wanted, session)?;
         let predictor = Predictor::on(machine, input::device_for(self.device.as_deref(), &loaded)?)?;
         let cascade = match &loaded {
             Loaded::Machine(_) => None,
             Loaded::Cascade(cascade) => Some(cascade.ready()),
         };
-        let ((prediction, evaluations), seconds) = timed(|| match &cascade {
-            None => predictor.predict(&data.points).map(|prediction| (prediction, 0)),
-            Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction, answers.evaluations)),
-        })?;
-        session.check_cancelled()?;
-        if wanted == Wanted::Nothing {
-            let kept = reconstruction(machine, &data.points)?;
-            return session.answer(&Evaluated::of_features(data.len(), &kept, self.against.is_some(), seconds));
+        let mut other = self.against.as_deref().map(|path| self.other(machine, path)).transpose()?;
+        let mut sums = Sums::default();
+        let mut blocks = self.input.blocks_for(machine, &self.data, wanted)?;
+        let mut next = blocks.next(session)?;
+        while let Some(data) = next {
+            let (following, done) = rayon::join(
+                || blocks.next(session),
+                || -> Result<()> {
+                    let ((prediction, evaluations), seconds) = timed(sums.rows == 0, || match &cascade {
+                        None => predictor.predict(&data.points).map(|prediction| (prediction, 0)),
+                        Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction, answers.evaluations)),
+                    })?;
+                    (sums.seconds, sums.evaluations) = (sums.seconds + seconds, sums.evaluations + evaluations as u64);
+                    if wanted == Wanted::Nothing {
+                        sums.kept.push((data.len(), reconstruction(machine, &data.points)?));
+                    } else {
+                        sums.scores.add(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
+                        if let Loaded::Machine(machine) = &loaded {
+                            sums.uncertainty.add(machine, &data, self.confidence)?;
+                        }
+                        other.as_mut().map_or(Ok(()), |other| other.add(prediction, &data))?;
+                    }
+                    sums.rows += data.len();
+                    Ok(())
+                },
+            );
+            done?;
+            session.check_cancelled()?;
+            session.watch().report("rows evaluated", sums.rows as u64, None, None);
+            next = following?;
         }
-        let scores = score(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
-        let agreement = match &self.against {
-            None => None,
-            Some(path) => {
-                let (other, _) = input::model(path)?;
-                agreement(&prediction, &other.predict(&self.rows_for_other(machine, &other, &data, session)?.points)?)
-            }
-        };
-        let mut evaluated = Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds);
-        match &loaded {
-            Loaded::Machine(machine) => evaluated.uncertainty = Uncertainty::of(machine, &data, self.confidence)?,
-            Loaded::Cascade(cascade) => {
-                evaluated.cost = Some(evaluations as f64 / (data.len() * cascade.promise.full_vectors).max(1) as f64);
-            }
+        session.detail(format!("{}: {} of {}", self.data, counted(sums.rows, "row"), counted(machine.dim(), "feature")));
+        if wanted == Wanted::Nothing {
+            return session.answer(&Evaluated::of_features(sums.rows, &mean_of(&sums.kept), self.against.is_some(), sums.seconds));
+        }
+        let agreement = other.map_or(Ok(None), |other| other.agreement(&self, session))?;
+        let scores = sums.scores.scores().map_err(|error| Failure::in_file(&self.data, error))?;
+        let mut evaluated = Evaluated::new(sums.rows, scores, agreement, self.against.is_some(), sums.seconds);
+        evaluated.uncertainty = sums.uncertainty;
+        if let Loaded::Cascade(cascade) = &loaded {
+            evaluated.cost = Some(sums.evaluations as f64 / (sums.rows * cascade.promise.full_vectors).max(1) as f64);
         }
         session.answer(&evaluated)
     }
 
-    /// The rows as the other machine needs them: read again where its columns differ.
-    fn rows_for_other(&self, machine: &Machine, other: &Machine, data: &Dataset, session: &Session) -> Result<Dataset> {
+    /// The machine to compare with.
+    fn other(&self, machine: &Machine, path: &str) -> Result<Other> {
+        let (other, _) = input::model(path)?;
         let same_table = machine.metadata.table == other.metadata.table;
-        match (same_table && machine.names == other.names && machine.dim() == other.dim(), self.data == "-") {
-            (true, _) => Ok(data.clone()),
-            (false, false) => self.input.rows_for(other, &self.data, Wanted::Nothing, session),
-            (false, true) => Err(Failure::failed("the models have different features; give the data as a file, to be read for each")),
+        let same_columns = same_table && machine.names == other.names && machine.dim() == other.dim();
+        if !same_columns && self.data == "-" {
+            return Err(Failure::failed("the models have different features; give the data as a file, to be read for each"));
         }
+        Ok(Other { machine: other, same_columns, labels: vec![], codes: vec![], same: 0, rows: 0, labelled: true })
     }
 }
 
-/// The prediction and its seconds: the best of a few runs where one is short, because a first run also warms up.
-fn timed<T>(predict: impl Fn() -> kernelet::Result<T>) -> Result<(T, f64)> {
+/// What is kept of the blocks.
+#[derive(Default)]
+struct Sums {
+    rows: usize,
+    scores: RunningScores,
+    uncertainty: Uncertainty,
+    kept: Vec<(usize, Reconstruction)>,
+    evaluations: u64,
+    seconds: f64,
+}
+
+/// Another machine, and on how many rows it agrees.
+struct Other {
+    machine: Machine,
+    same_columns: bool,
+    labels: Vec<Label>,
+    /// What the first machine predicts, where the other has other columns, for which the file is read again.
+    codes: Vec<u32>,
+    same: usize,
+    rows: usize,
+    labelled: bool,
+}
+
+impl Other {
+    fn add(&mut self, prediction: Prediction, data: &Dataset) -> Result<()> {
+        match (self.same_columns, prediction) {
+            (true, prediction) => self.compare(&prediction, data),
+            (false, Prediction::Classes { labels, codes }) => {
+                self.labels = labels;
+                self.codes.extend(codes);
+                Ok(())
+            }
+            (false, Prediction::Values(_)) => {
+                self.labelled = false;
+                Ok(())
+            }
+        }
+    }
+
+    fn compare(&mut self, prediction: &Prediction, data: &Dataset) -> Result<()> {
+        match agreement(prediction, &self.machine.predict(&data.points)?) {
+            Some(fraction) => self.same += (fraction * data.len() as f64).round() as usize,
+            None => self.labelled = false,
+        }
+        self.rows += data.len();
+        Ok(())
+    }
+
+    /// The fraction of rows on which both agree; none where no labels are predicted.
+    fn agreement(mut self, asked: &Evaluate, session: &Session) -> Result<Option<f64>> {
+        if !self.same_columns && self.labelled {
+            let (codes, labels) = (std::mem::take(&mut self.codes), std::mem::take(&mut self.labels));
+            let machine = self.machine.clone();
+            let mut blocks = asked.input.blocks_for(&machine, &asked.data, Wanted::Nothing)?;
+            while let Some(data) = blocks.next(session)? {
+                let Some(codes) = codes.get(self.rows..self.rows + data.len()) else {
+                    return Err(Failure::failed(format!("{} was changed while it was read", asked.data)));
+                };
+                self.compare(&Prediction::Classes { labels: labels.clone(), codes: codes.to_vec() }, &data)?;
+                session.check_cancelled()?;
+            }
+        }
+        Ok(self.labelled.then(|| self.same as f64 / self.rows.max(1) as f64))
+    }
+}
+
+/// The means over all rows from those of blocks.
+fn mean_of(kept: &[(usize, Reconstruction)]) -> Reconstruction {
+    let rows: usize = kept.iter().map(|(rows, _)| rows).sum();
+    let mean = |of: fn(&Reconstruction) -> f64| match kept {
+        [(_, only)] => of(only),
+        _ => kept.iter().map(|(rows, part)| *rows as f64 * of(part)).sum::<f64>() / rows.max(1) as f64,
+    };
+    Reconstruction { variance: mean(|part| part.variance), residual: mean(|part| part.residual) }
+}
+
+/// The prediction and its seconds: where asked for, the best of a few runs where one is short, because a first run also warms up.
+fn timed<T>(repeat: bool, predict: impl Fn() -> kernelet::Result<T>) -> Result<(T, f64)> {
     const ENOUGH_SECONDS: f64 = 0.2;
     const MOST_RUNS: usize = 10;
     let begun = Instant::now();
     let prediction = predict()?;
     let mut best = begun.elapsed().as_secs_f64();
-    for _ in 1..MOST_RUNS {
+    for _ in 1..if repeat { MOST_RUNS } else { 1 } {
         if begun.elapsed().as_secs_f64() > ENOUGH_SECONDS {
             break;
         }

@@ -4,7 +4,7 @@ use std::{io, time::Instant};
 use clap::{Args, ValueEnum};
 use kernelet::{
     Error,
-    data::Points,
+    data::{Points, read::Wanted},
     device::Device,
     linalg::Matrix,
     machine::{Decision, Machine, Prediction, PredictionSets, Predictor, cascade::CascadePredictor},
@@ -169,7 +169,7 @@ impl Predict {
             Loaded::Machine(_) => None,
         };
         let watch = session.watch();
-        let mut blocks = self.input.blocks_for(machine, &self.data)?;
+        let mut blocks = self.input.blocks_for(machine, &self.data, Wanted::Nothing)?;
         let (mut done, mut next) = (Done::default(), blocks.next(session)?);
         while let Some(data) = next {
             let clock = Instant::now();

@@ -129,3 +129,19 @@ fn data_of_another_dimension_are_rejected() {
     let wide = folder.file("wide.csv", "1,2,3,4,5\n1,2,3,4,6\n");
     run(&["compress", &model, "-o", &small, "--vectors", "3", "--data", &wide]).failed(1, "the model has 2 features");
 }
+
+#[test]
+fn of_rows_that_do_not_fit_the_memory_a_random_sample_is_taken() {
+    let folder = Folder::new();
+    let (few, many) = (folder.file("few.svm", two_classes(300)), folder.file("many.svm", two_classes(30_000)));
+    let (model, small) = (folder.path("m"), folder.path("s"));
+    run(&["train", &few, "-o", &model, "--gamma", "0.5", "--c", "10"]).succeeded();
+    let flags = ["compress", &model, "-o", &small, "--vectors", "4", "--method", "pursuit", "--data", &many, "--json"];
+    let all = run(&flags);
+    assert!(!all.err.contains("drawn at random"), "{}", all.err);
+    let some = run(&[&flags[..], &["--memory", "1"]].concat());
+    assert!(some.err.contains("5,461 rows of 30,000 rows were drawn at random, because the file is larger than --memory"), "{}", some.err);
+    let (all, some) = (all.json(), some.json());
+    assert!((all["agreement"].as_f64().unwrap() - some["agreement"].as_f64().unwrap()).abs() < 0.05, "{all} {some}");
+    run(&[&flags[..], &["--memory", "0"]].concat()).failed(2, "--memory");
+}

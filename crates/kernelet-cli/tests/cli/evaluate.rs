@@ -1,5 +1,5 @@
 //! `evaluate`: predictions against the truth.
-use crate::program::{Folder, numbers, run, three_classes};
+use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 #[test]
 fn a_classifier_has_error_accuracy_and_confusion() {
@@ -73,4 +73,27 @@ fn rows_without_a_target_cannot_be_evaluated() {
     let model = folder.model();
     run(&["evaluate", &model, &folder.file("a.csv", "1,2\n3,4\n")]).failed(1, "the data have no target to compare with");
     run(&["evaluate", &model, &folder.file("a.svm", "1:1 2:2\n1:0\n")]).failed(1, "the data have no target to compare with");
+}
+
+#[test]
+fn files_of_many_blocks_are_evaluated_like_those_of_one() {
+    let folder = Folder::new();
+    let few = folder.file("few.svm", two_classes(300));
+    // Blocks are cut every 4 MB; comments make the file long.
+    let filler = format!("# {}\n", "x".repeat(4000));
+    let long: String = two_classes(3000).lines().map(|line| format!("{line}\n{filler}")).collect();
+    let (short, long) = (folder.file("short.svm", two_classes(3000)), folder.file("long.svm", long));
+    let (model, other) = (folder.path("m"), folder.path("o"));
+    run(&["train", &few, "-o", &model, "--gamma", "0.5", "--c", "0.01", "--probability", "sigmoid"]).succeeded();
+    run(&["train", &few, "-o", &other, "--kernel", "linear"]).succeeded();
+    let evaluate = |data: &str| run(&["evaluate", &model, data, "--against", &other, "--json"]).json();
+    let (one, many) = (evaluate(&short), evaluate(&long));
+    assert_eq!(one["rows"], 3000);
+    for key in ["rows", "error", "confusion", "agreement"] {
+        assert_eq!(one[key], many[key], "{key}");
+    }
+    for key in ["log_loss", "brier", "calibration_error"] {
+        let value = |json: &serde_json::Value| json[key].as_f64().unwrap();
+        assert!((value(&one) - value(&many)).abs() < 1e-12, "{key}: {one} {many}");
+    }
 }

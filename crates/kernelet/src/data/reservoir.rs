@@ -6,8 +6,11 @@ use crate::{Error, Result, draw::Draw, linalg::Matrix};
 pub struct Reservoir {
     limit: usize,
     draw: Draw,
+    /// Rows with the smallest keys, in their order, in parts that are joined when there are twice too many.
+    parts: Vec<Dataset>,
     keys: Vec<f64>,
-    rows: Option<Dataset>,
+    /// Rows with this key or a larger one are not among those with the smallest.
+    bound: f64,
     seen: u64,
 }
 
@@ -16,7 +19,7 @@ impl Reservoir {
     pub fn new(limit: usize, seed: u64) -> Result<Self> {
         match limit {
             0 => Err(Error::parameter("reservoir", 0, "at least 1")),
-            _ => Ok(Reservoir { limit, draw: Draw::seeded(seed), keys: vec![], rows: None, seen: 0 }),
+            _ => Ok(Reservoir { limit, draw: Draw::seeded(seed), parts: vec![], keys: vec![], bound: f64::INFINITY, seen: 0 }),
         }
     }
 
@@ -28,23 +31,47 @@ impl Reservoir {
     /// Takes rows in; those with the smallest keys stay, in their order.
     pub fn add(&mut self, rows: Dataset) -> Result<()> {
         self.seen += rows.len() as u64;
-        self.keys.extend((0..rows.len()).map(|_| self.draw.uniform()));
-        let all = match self.rows.take() {
-            None => rows,
-            Some(before) => joined(before, rows)?,
-        };
+        let keys: Vec<f64> = (0..rows.len()).map(|_| self.draw.uniform()).collect();
+        let small: Vec<usize> = (0..rows.len()).filter(|&i| keys[i] < self.bound).collect();
+        // Rows must be like the first ones, and sparse ones may widen all, even where none of them stays.
+        if let Some(first) = self.parts.first().filter(|first| small.is_empty() && rows.dim() <= first.dim()) {
+            return joined(first.select(&[]), rows.select(&[])).map(drop);
+        }
+        self.keys.extend(small.iter().map(|&i| keys[i]));
+        self.parts.push(if small.len() == rows.len() { rows } else { rows.select(&small) });
+        if self.keys.len() > self.limit.saturating_mul(2) { self.join() } else { Ok(()) }
+    }
+
+    /// Makes one part of all, without the rows whose keys are too large.
+    fn join(&mut self) -> Result<()> {
+        let mut parts = std::mem::take(&mut self.parts);
+        while parts.len() > 1 {
+            let mut joining = parts.into_iter();
+            parts = vec![];
+            while let Some(one) = joining.next() {
+                parts.push(match joining.next() {
+                    Some(other) => joined(one, other)?,
+                    None => one,
+                });
+            }
+        }
+        let Some(all) = parts.pop() else { return Ok(()) };
         let mut order: Vec<usize> = (0..self.keys.len()).collect();
         order.sort_by(|&a, &b| self.keys[a].total_cmp(&self.keys[b]).then(a.cmp(&b)));
         order.truncate(self.limit);
+        if let Some(&last) = order.get(self.limit - 1) {
+            self.bound = self.keys[last];
+        }
         order.sort_unstable();
         self.keys = order.iter().map(|&i| self.keys[i]).collect();
-        self.rows = Some(all.select(&order));
+        self.parts = vec![all.select(&order)];
         Ok(())
     }
 
     /// The rows that stayed; an error where there are none.
-    pub fn finish(self) -> Result<Dataset> {
-        let mut rows = self.rows.ok_or_else(|| Error::data("the data have no rows"))?;
+    pub fn finish(mut self) -> Result<Dataset> {
+        self.join()?;
+        let mut rows = self.parts.pop().ok_or_else(|| Error::data("the data have no rows"))?;
         if let Target::Classes(Classes { labels, codes }) = rows.target {
             // Labels of rows that did not stay are not there.
             rows.target = Target::Classes(Classes::new(labels, &codes));

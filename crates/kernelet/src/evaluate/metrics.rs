@@ -1,8 +1,8 @@
 //! Figures of merit: error and confusion for classes, squared error for numbers, agreement between two machines.
+use super::running::score;
 use crate::{
-    Error, Result,
-    data::{Dataset, Label, Target},
-    linalg::Matrix,
+    Result,
+    data::{Dataset, Label},
     machine::{Machine, Prediction},
 };
 
@@ -60,60 +60,6 @@ impl Scores {
     }
 }
 
-/// Compares a prediction with the target of `data`.
-pub fn score(prediction: &Prediction, data: &Dataset) -> Result<Scores> {
-    if data.is_empty() {
-        return Err(Error::data("the data have no rows"));
-    }
-    data.check_lengths()?;
-    let predicted = match prediction {
-        Prediction::Classes { codes, .. } => codes.len(),
-        Prediction::Values(values) => values.rows(),
-    };
-    if predicted != data.len() {
-        return Err(Error::Shape { what: "predictions", expected: data.len(), found: predicted });
-    }
-    match (prediction, &data.target) {
-        (Prediction::Classes { labels, codes }, Target::Classes(truth)) => {
-            let mut all = labels.clone();
-            all.extend(truth.labels.iter().filter(|label| !labels.contains(label)).cloned());
-            let places: Vec<usize> = truth.places_in(&all).into_iter().flatten().collect();
-            let mut counts = vec![vec![0; all.len()]; all.len()];
-            for (&predicted, &true_code) in codes.iter().zip(&truth.codes) {
-                counts[places[true_code as usize]][predicted as usize] += 1;
-            }
-            Ok(Scores::Classes(Confusion { labels: all, counts }))
-        }
-        (Prediction::Values(values), Target::Values(truth)) if values.cols() == truth.cols() => Ok(values_score(values, truth)),
-        (Prediction::Values(values), Target::Values(truth)) => {
-            Err(Error::Shape { what: "targets of a row", expected: values.cols(), found: truth.cols() })
-        }
-        (_, Target::None) => Err(Error::data("the data have no target to compare with")),
-        (Prediction::Classes { .. }, _) => Err(Error::data("the machine predicts classes, but the data have numbers")),
-        (Prediction::Values(_), _) => Err(Error::data("the machine predicts numbers, but the data have classes")),
-    }
-}
-
-fn values_score(values: &Matrix, truth: &Matrix) -> Scores {
-    let (n, q) = (truth.rows() as f64, truth.cols());
-    let (mut squared, mut absolute, mut r2) = (0.0, 0.0, 0.0);
-    for k in 0..q {
-        let (have, want) = (values.col(k), truth.col(k));
-        let mean = want.iter().sum::<f64>() / n;
-        let error: f64 = have.iter().zip(&want).map(|(a, b)| (a - b) * (a - b)).sum();
-        let spread: f64 = want.iter().map(|b| (b - mean) * (b - mean)).sum();
-        squared += error;
-        absolute += have.iter().zip(&want).map(|(a, b)| (a - b).abs()).sum::<f64>();
-        r2 += match (spread > 0.0, error > 0.0) {
-            (true, _) => 1.0 - error / spread,
-            (false, true) => 0.0,
-            (false, false) => 1.0,
-        };
-    }
-    let count = n * q.max(1) as f64;
-    Scores::Values { mse: squared / count, r2: r2 / q.max(1) as f64, mae: absolute / count }
-}
-
 /// The fraction of rows for which two machines predict the same label; None where either predicts no labels.
 pub fn agreement(one: &Prediction, other: &Prediction) -> Option<f64> {
     let (Prediction::Classes { labels, codes }, Prediction::Classes { labels: other_labels, codes: other_codes }) = (one, other) else {
@@ -133,7 +79,10 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Classes, Points};
+    use crate::{
+        data::{Classes, Points, Target},
+        linalg::Matrix,
+    };
 
     fn classes(labels: &[&str], codes: &[u32]) -> Prediction {
         Prediction::Classes { labels: labels.iter().map(|l| Label::new(*l)).collect(), codes: codes.to_vec() }

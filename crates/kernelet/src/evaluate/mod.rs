@@ -26,13 +26,15 @@ mod metrics;
 pub mod paired;
 mod probability;
 mod reconstruction;
+mod running;
 mod sets;
 pub mod speed;
 mod validate;
 
 pub use beta::incomplete_beta;
-pub use metrics::{Confusion, Scores, agreement, score};
-pub use probability::{ProbabilityScores, score_probabilities};
+pub use metrics::{Confusion, Scores, agreement};
+pub use probability::{CALIBRATION_BINS, ProbabilityScores, score_probabilities};
 pub use reconstruction::{Reconstruction, reconstruction};
+pub use running::{RunningScores, score};
 pub use sets::{DistributionScore, ReliabilityBin, SetScore, calibration_error, reliability, score_distribution, score_sets};
 pub use validate::{Candidate, Tuning, cross_validate};

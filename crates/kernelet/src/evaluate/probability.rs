@@ -10,7 +10,7 @@ use crate::{
 const LEAST: f64 = 1e-15;
 
 /// Bins of the calibration error.
-const BINS: usize = 15;
+pub const CALIBRATION_BINS: usize = 15;
 
 /// How well probabilities fit the truth; all are 0 at best.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +43,7 @@ pub fn score_probabilities(probabilities: &Matrix, labels: &[Label], data: &Data
         squares += row.iter().enumerate().map(error).sum::<f64>() + f64::from(u8::from(place.is_none()));
     }
     let (n, half) = (data.len() as f64, if labels.len() == 2 { 0.5 } else { 1.0 });
-    let calibration_error = calibration_error(&reliability(probabilities, labels, data, BINS)?);
+    let calibration_error = calibration_error(&reliability(probabilities, labels, data, CALIBRATION_BINS)?);
     Ok(ProbabilityScores { log_loss: loss / n, brier: half * squares / n, calibration_error })
 }
 

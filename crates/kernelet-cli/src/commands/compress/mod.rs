@@ -7,7 +7,7 @@ use std::{path::PathBuf, time::Instant};
 use clap::Args;
 use kernelet::{
     compress::{Comparison, Task},
-    data::{Dataset, Points, Target, read::Wanted},
+    data::{Dataset, Points, Target, memory, read::Wanted},
     evaluate::{agreement, score},
     machine::Machine,
     model,
@@ -46,6 +46,9 @@ pub struct Compress {
     /// Searches begin at rows of this file, each drawn at random or taken for explaining most (fixed-point, gradient).
     #[arg(long, value_name = "FILE", alias = "starts-from", help_heading = "Method")]
     pub init_data: Option<String>,
+    /// Megabytes for rows: of a file that is larger a random sample is taken as it is read [default: 2048].
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Reading")]
+    pub memory: Option<u32>,
     /// What is asked for.
     #[command(flatten)]
     pub request: CompressFlags,
@@ -109,7 +112,7 @@ impl Compress {
         request.check_cascade(self.data.is_some(), self.calibrate.is_some())?;
         let (machine, _) = input::model(&self.model)?;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
-        let calibrate = self.calibrate.as_ref().map(|path| self.input.rows_for(&machine, path, Wanted::Nothing, session)).transpose()?;
+        let calibrate = self.calibrate.as_ref().map(|path| self.rows_as(&machine, path, Wanted::Nothing, session)).transpose()?;
         let (Some(data), Some(calibrate)) = (data, calibrate) else { return Err(Failure::usage("--cascade needs --data and --calibrate")) };
         let clock = Instant::now();
         let Cascaded { cascade, notes } = request.cascaded(&machine, &data, &calibrate.points, &session.watch())?;
@@ -131,7 +134,12 @@ impl Compress {
     }
 
     fn rows(&self, path: &Option<String>, machine: &Machine, session: &Session) -> Result<Option<Dataset>> {
-        path.as_ref().map(|path| self.input.rows_for(machine, path, input::target_of(machine), session)).transpose()
+        path.as_ref().map(|path| self.rows_as(machine, path, input::target_of(machine), session)).transpose()
+    }
+
+    fn rows_as(&self, machine: &Machine, path: &str, wanted: Wanted, session: &Session) -> Result<Dataset> {
+        let bytes = self.memory.map_or(memory::limit(), |megabytes| (megabytes as usize) << 20);
+        self.input.rows_within(machine, path, wanted, bytes, session)
     }
 
     /// Rows that searches begin at, in the space of the machine's vectors.
