@@ -1,8 +1,10 @@
 //! Rows in blocks, so that a file larger than memory can be worked through.
 //!
-//! LIBSVM text, CSV and NumPy arrays whose rows lie one after the other are read as they are needed: memory is that of a few
-//! blocks, whatever the size of the file. Other files are read whole and handed out in blocks. Where blocks end depends on the
-//! file alone.
+//! LIBSVM text, CSV, NumPy arrays whose rows lie one after the other and Parquet tables are read as they are needed: memory is that of a few
+//! blocks, whatever the size of the file. Other files, and Parquet tables with text or missing values to be learned from, are read whole and handed out in
+//! blocks. Where blocks end depends on the file alone.
+#[cfg(feature = "parquet")]
+use super::parquet_rows::TableRows;
 use super::{
     Format, Read, Reading, csv, format_of, libsvm, npy, read_bytes,
     source::{self, Stream},
@@ -32,6 +34,8 @@ enum Source {
     /// All rows are there; those from the given one on are still to be handed out.
     Whole(Box<Read>, usize),
     Parts(Box<Parts>),
+    #[cfg(feature = "parquet")]
+    Table(Box<TableRows>),
 }
 
 /// A file that is read as its rows are needed.
@@ -68,6 +72,13 @@ fn blocks_of(path: &str, how: &Reading, block: usize) -> Result<Blocks> {
     let format = format_of(path, how)?;
     let (how, origin) = (Reading { format: Some(format), ..how.clone() }, source::name_of(path).to_string());
     let mut stream = Stream::of(path)?;
+    #[cfg(feature = "parquet")]
+    if format == Format::Parquet
+        && stream.is_plain_file(path)
+        && let Some(table) = TableRows::open(path, &how, block)?
+    {
+        return Ok(Blocks(Source::Table(Box::new(table))));
+    }
     let mut buffer = vec![];
     let form = match format {
         Format::Libsvm => Some(Form::Lines),
@@ -109,6 +120,8 @@ impl Blocks {
     pub fn next_block(&mut self) -> Result<Option<Read>> {
         match &mut self.0 {
             Source::Parts(parts) => parts.next(),
+            #[cfg(feature = "parquet")]
+            Source::Table(table) => table.next(),
             Source::Whole(all, from) => {
                 let rows: Vec<usize> = (*from..all.dataset.len().min(*from + ROWS)).collect();
                 *from += rows.len();
@@ -125,6 +138,8 @@ impl Blocks {
                 Form::Table(Some(layout)) => layout.notes_on(&parts.tally),
                 _ => vec![],
             },
+            #[cfg(feature = "parquet")]
+            Source::Table(table) => table.notes(),
             Source::Whole(..) => vec![],
         }
     }
@@ -193,11 +208,8 @@ impl Parts {
 
     /// The rows, or an error that names the row of the file.
     fn checked(&self, read: Read) -> Result<Read> {
-        match read.dataset.check() {
-            Ok(()) => Ok(read),
-            Err(Error::NotFinite { what, row, column, value }) => Err(Error::NotFinite { what, row: self.rows + row, column, value }),
-            Err(other) => Err(other),
-        }
+        read.dataset.check().map_err(|error| error.after_rows(self.rows))?;
+        Ok(read)
     }
 }
 
@@ -206,6 +218,8 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+    #[cfg(feature = "parquet")]
+    use crate::data::read::parquet;
     use crate::data::read::{Wanted, read};
 
     /// A file that is gone with the value.
@@ -310,6 +324,32 @@ mod tests {
         let file = Scratch::new("f.npy", &npy::tests::written("<f8", false, "(11, 2)", &bytes));
         let text = joined(file.path(), &how, 64).unwrap_err().to_string();
         assert!(text.ends_with("the file goes on after the values that the header promises"), "{text}");
+    }
+
+    #[cfg(feature = "parquet")]
+    #[test]
+    fn blocks_of_a_parquet_table_hold_what_the_whole_table_holds() {
+        let table = |count, species: &[u8]| parquet::tests::written(count, species);
+        let target = Reading { wanted: Wanted::Classes, target_column: Some("species".into()), ..Reading::default() };
+        let names = Reading { names: Some(["big", "count"].map(String::from).to_vec()), ..target.clone() };
+        let of_length = Reading { wanted: Wanted::Values, target_column: Some("length".into()), ..Reading::default() };
+        let learned = read_bytes(&table(None, b"setosa"), "a.parquet", &of_length).unwrap().dataset.table;
+        let encoded = Reading { table: learned, ..of_length.clone() };
+        let files = [
+            ("a.parquet", table(Some(4), b"setosa")),
+            ("b.parquet", table(None, b"setosa")),
+            ("c.parquet", table(Some(4), b"\xe9")),
+            ("d.parquet", table(Some(4), b"new")),
+        ];
+        for (name, bytes) in &files {
+            [&target, &names, &of_length, &encoded].into_iter().for_each(|how| check(name, bytes, how));
+            check(name, &bytes[..bytes.len() - 20], &names);
+        }
+        let file = Scratch::new("e.parquet", &files[3].1);
+        assert_eq!(joined(file.path(), &names, 16).unwrap().1, 4);
+        let mut blocks = blocks_of(file.path(), &encoded, 8).unwrap();
+        while blocks.next_block().unwrap().is_some() {}
+        assert_eq!(blocks.notes(), ["1 value of \"species\" not seen in training, first \"new\": all indicators of the column are 0"]);
     }
 
     #[test]

@@ -263,7 +263,7 @@ fn make(
     };
     match attempt(false) {
         // A table with text or missing values is learned from as a whole.
-        Err(Error::Format { .. }) if how.format == Some(Format::Csv) && path != "-" => attempt(true),
+        Err(Error::Format { .. }) if matches!(how.format, Some(Format::Csv | Format::Parquet)) && path != "-" => attempt(true),
         made => made,
     }
 }

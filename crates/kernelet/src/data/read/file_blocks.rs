@@ -1,7 +1,7 @@
 //! The rows of a file in blocks that can be read in any order, as often as training passes over them.
 //!
-//! A NumPy array whose rows lie one after the other is read where it lies. Everything else (text, tables, packed files, standard input) is read once and
-//! written as a [`cache`](super::cache) of rows in binary.
+//! A NumPy array whose rows lie one after the other is read where it lies. Everything else (text, tables, packed files, standard input) is read once, in
+//! blocks where it can be, and written as a [`cache`](super::cache) of rows in binary.
 use std::{borrow::Cow, path::Path};
 
 use super::{Format, Reading, array_blocks::ArrayBlocks, cache::CachedBlocks, format_of};
@@ -209,6 +209,11 @@ mod tests {
         let text: String = rows(n).map(|(label, a, _)| format!("{a},w{label},{label}\n")).collect();
         let learned = assert_same(&folder.file("b.csv", format!("a,b,t\n{text}").as_bytes()), &classes(), None);
         assert!(learned.outline().table.is_some());
+        #[cfg(feature = "parquet")]
+        for count in [Some(4), None] {
+            let table = super::super::parquet::tests::written(count, b"setosa");
+            assert_same(&folder.file("a.parquet", &table), &classes(), None);
+        }
         let numbers: Vec<u8> = rows(n).flat_map(|(label, a, b)| [a, b, label as f64]).flat_map(f64::to_le_bytes).collect();
         for (name, fortran) in [("a.npy", false), ("b.npy", true)] {
             let array = npy::tests::written("<f8", fortran, &format!("({n}, 3)"), &numbers);

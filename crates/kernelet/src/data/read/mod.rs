@@ -19,6 +19,8 @@ mod number;
 mod parquet;
 #[cfg(feature = "parquet")]
 mod parquet_cells;
+#[cfg(feature = "parquet")]
+mod parquet_rows;
 mod records;
 mod source;
 mod targets;

@@ -1,9 +1,16 @@
 //! Parquet tables: flat columns of numbers and of text. Columns are chosen by name as in a CSV with a header; a column of text
 //! that has nothing but numbers is one of numbers, as in CSV.
+use std::panic::AssertUnwindSafe;
+
 use bytes::Bytes;
 use parquet::{
+    column::reader::ColumnReader,
     errors::ParquetError,
-    file::{metadata::ColumnChunkMetaData, reader::FileReader, serialized_reader::SerializedFileReader},
+    file::{
+        metadata::ColumnChunkMetaData,
+        reader::{ChunkReader, FileReader, RowGroupReader},
+        serialized_reader::SerializedFileReader,
+    },
 };
 
 use super::{
@@ -22,15 +29,20 @@ use crate::{
 
 /// Reads a Parquet table. Some damaged pages make the decoder of the `parquet` crate panic; that becomes an error here.
 pub(super) fn read(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    std::panic::catch_unwind(|| read_table(bytes, origin, how))
+    guarded(origin, || read_table(bytes, origin, how))
+}
+
+pub(super) fn guarded<T>(origin: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    std::panic::catch_unwind(AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(Error::format(origin, None, None, "the Parquet data are damaged")))
 }
 
 fn read_table(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
-    let table = Table::open(bytes, origin)?;
+    let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes));
+    let table = Table::of(reader, bytes.len() as u64, origin)?;
     let chosen = choose(origin, table.names.len(), Some(&table.names), how)?;
     let mut notes = chosen.notes.clone();
-    table.check_memory(chosen.features.len(), bytes.len())?;
+    table.check_memory(chosen.features.len())?;
     let columns = chosen.features.iter().map(|&column| table.column(column)).collect::<Result<Vec<Cells>>>()?;
     let is_plain = |cells: &Cells| !matches!(cells.values, Values::Text(_)) && cells.first_missing().is_none();
     let encoding = match &how.table {
@@ -38,70 +50,52 @@ fn read_table(bytes: &[u8], origin: &str, how: &Reading) -> Result<Read> {
         None if !how.learns() || (how.ignore.is_empty() && columns.iter().all(is_plain)) => None,
         None => Some(table.learned(&chosen, &columns, &mut notes)?),
     };
-    let dim = encoding.as_ref().map_or(chosen.features.len(), Encoding::n_features);
-    table.check_memory(dim, bytes.len())?;
-    let mut points: Matrix = matrix(vec![0.0; table.rows * dim], table.rows, dim)?;
-    match &encoding {
-        None => table.fill(&chosen, &columns, &mut points)?,
-        Some(encoding) => notes.extend(table.encode(encoding, &chosen, &columns, &mut points)?),
-    }
-    let target = chosen.target.map_or(Ok(Target::None), |column| table.target(column, how.wanted))?;
-    let own_names = || chosen.features.iter().map(|&column| table.names[column].clone()).collect();
-    let names = Some(encoding.as_ref().map_or_else(own_names, Encoding::feature_names));
-    Ok(Read { dataset: Dataset { names, table: encoding, ..Dataset::new(points, target) }, notes })
+    table.check_memory(encoding.as_ref().map_or(chosen.features.len(), Encoding::n_features))?;
+    let target = chosen.target.map(|column| table.column(column)).transpose()?;
+    let part = Part { table: &table, chosen: &chosen, encoding: encoding.as_ref(), first: 0, rows: table.rows };
+    let (dataset, tally) = part.dataset(&columns, target, how.wanted)?;
+    notes.extend(encoding.iter().flat_map(|encoding| Encoder::new(encoding).notes(&tally)));
+    Ok(Read { dataset, notes })
 }
 
-struct Table<'a> {
-    reader: SerializedFileReader<Bytes>,
-    origin: &'a str,
-    names: Vec<String>,
+/// A table, of which columns are read as they are asked for.
+pub(super) struct Table {
+    pub(super) reader: Box<dyn FileReader>,
+    pub(super) origin: String,
+    pub(super) names: Vec<String>,
     rows: usize,
+    /// Bytes of the file.
+    len: u64,
 }
 
-impl<'a> Table<'a> {
-    fn open(bytes: &[u8], origin: &'a str) -> Result<Self> {
+impl Table {
+    pub(super) fn of<R: ChunkReader + 'static>(
+        reader: parquet::errors::Result<SerializedFileReader<R>>,
+        len: u64,
+        origin: &str,
+    ) -> Result<Self> {
         let damaged =
             |error: ParquetError| Error::format(origin, None, None, format!("this is not a Parquet file, or it is damaged ({error})"));
-        let reader = SerializedFileReader::new(Bytes::copy_from_slice(bytes)).map_err(damaged)?;
+        let reader = reader.map_err(damaged)?;
         let metadata = reader.metadata();
         let chunks = metadata.row_groups().iter().flat_map(|group| group.columns());
-        if !chunks.into_iter().all(|chunk| lies_within(chunk, bytes.len())) {
+        if !chunks.into_iter().all(|chunk| lies_within(chunk, len)) {
             return Err(damaged(ParquetError::General("a column lies outside the file".into())));
         }
         let names = metadata.file_metadata().schema_descr().columns().iter().map(|column| column.path().string()).collect();
         let counts = metadata.row_groups().iter().map(|group| usize::try_from(group.num_rows()).ok());
         let rows = counts.sum::<Option<usize>>().ok_or_else(|| damaged(ParquetError::General("negative row count".into())))?;
         let names = checked_header(origin, None, names)?;
-        Ok(Table { reader, origin, names, rows })
+        Ok(Table { reader: Box::new(reader), origin: origin.into(), names, rows, len })
     }
 
-    /// An error where this many numbers a row take more memory than a file of so many bytes should.
-    fn check_memory(&self, dim: usize, bytes: usize) -> Result<()> {
+    /// An error where this many numbers a row take more memory than such a file should.
+    pub(super) fn check_memory(&self, dim: usize) -> Result<()> {
         let numbers = (self.rows as u64).saturating_mul(dim as u64);
-        match numbers.saturating_mul(size_of::<f64>() as u64) > unpacked_limit(bytes) {
-            true => Err(grown_too_large(self.origin)),
+        match numbers.saturating_mul(size_of::<f64>() as u64) > unpacked_limit(self.len as usize) {
+            true => Err(grown_too_large(&self.origin)),
             false => Ok(()),
         }
-    }
-
-    fn target(&self, column: usize, wanted: Wanted) -> Result<Target> {
-        let cells = self.column(column)?;
-        match cells.first_missing() {
-            Some(row) => Err(self.missing(column, row)),
-            None => Array { shape: vec![self.rows], values: cells.values }.to_target(wanted, &self.called(column)),
-        }
-    }
-
-    /// Columns of numbers as points; an error where one has text or a missing value.
-    fn fill(&self, chosen: &Chosen, columns: &[Cells], points: &mut Matrix) -> Result<()> {
-        for (place, (cells, &column)) in columns.iter().zip(&chosen.features).enumerate() {
-            if let Some(row) = cells.first_missing() {
-                return Err(self.missing(column, row));
-            }
-            let values = cells.values.to_f64().ok_or_else(|| self.refuse(column, "the values are text, but the model needs numbers"))?;
-            values.into_iter().enumerate().for_each(|(i, value)| points.row_mut(i)[place] = value);
-        }
-        Ok(())
     }
 
     /// How the columns of training rows are to be encoded.
@@ -118,7 +112,7 @@ impl<'a> Table<'a> {
             }
             let column = gathered
                 .finish(name)
-                .map_err(|reason| Error::format(self.origin, None, None, format!("{reason}; leave it out with --ignore {name}")))?;
+                .map_err(|reason| Error::format(&*self.origin, None, None, format!("{reason}; leave it out with --ignore {name}")))?;
             if !column.is_used() {
                 notes.push(format!("the column {name:?} has no values and is ignored"));
             }
@@ -129,40 +123,43 @@ impl<'a> Table<'a> {
         Ok(encoding)
     }
 
-    /// Columns as features of a model; notes for the user.
-    fn encode(&self, encoding: &Encoding, chosen: &Chosen, columns: &[Cells], points: &mut Matrix) -> Result<Vec<String>> {
-        let (encoder, mut tally) = (Encoder::new(encoding), Tally::default());
-        let used = |column: usize| encoding.used().any(|known| known.name() == self.names[column]);
-        let columns = columns.iter().zip(&chosen.features).filter(|(_, column)| !encoding.named || used(**column));
-        for (place, (cells, &column)) in columns.enumerate() {
-            for row in 0..self.rows {
-                let put = encoder.put(place, cells.cell(row), points.row_mut(row), &mut tally);
-                put.map_err(|reason| self.refuse(column, format!("{reason}, in row {}", row + 1)))?;
-            }
-        }
-        Ok(encoder.notes(&tally))
-    }
-
     fn missing(&self, column: usize, row: usize) -> Error {
         self.refuse(column, format!("the value in row {} is missing; fill it in or leave the row out", row + 1))
     }
 
+    pub(super) fn storage(&self, column: usize) -> Result<Storage> {
+        let descriptor = self.reader.metadata().file_metadata().schema_descr().column(column);
+        Storage::of(&descriptor).ok_or_else(|| self.refuse(column, "only plain numbers and text can be read"))
+    }
+
+    /// The rows of a group, and what reads a column of it.
+    pub(super) fn group(&self, number: usize) -> parquet::errors::Result<(usize, Box<dyn RowGroupReader + '_>)> {
+        let group = self.reader.get_row_group(number)?;
+        Ok((usize::try_from(group.metadata().num_rows()).unwrap_or(0), group))
+    }
+
     /// All values of a column, one for each row.
     fn column(&self, column: usize) -> Result<Cells> {
-        let metadata = self.reader.metadata();
-        let descriptor = metadata.file_metadata().schema_descr().column(column);
-        let storage = Storage::of(&descriptor).ok_or_else(|| self.refuse(column, "only plain numbers and text can be read"))?;
-        let mut cells = Cells::new(storage);
-        for number in 0..metadata.num_row_groups() {
-            let damaged = |error: ParquetError| self.refuse(column, format!("the data are damaged ({error})"));
-            let group = self.reader.get_row_group(number).map_err(damaged)?;
-            let expected = cells.len + usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            cells.take_in(group.as_ref(), column, expected).map_err(|trouble| match trouble {
-                Trouble::Damaged(error) => damaged(error),
-                Trouble::BadText(row) => self.refuse(column, format!("the text in row {} is not valid UTF-8", row + 1)),
-            })?;
+        let mut cells = Cells::new(self.storage(column)?);
+        for number in 0..self.reader.num_row_groups() {
+            let reader = self.group(number).and_then(|(rows, group)| Ok((rows, group.get_column_reader(column)?)));
+            let (rows, mut reader) = reader.map_err(|error| self.damaged(column, error))?;
+            self.take_in(&mut cells, column, &mut reader, rows, 0)?;
         }
         Ok(cells.finish())
+    }
+
+    /// Takes in the next values of a column, of which so many went before.
+    pub(super) fn take_in(&self, cells: &mut Cells, column: usize, from: &mut ColumnReader, rows: usize, before: usize) -> Result<()> {
+        let expected = cells.len + rows;
+        cells.take_in(from, expected).map_err(|trouble| match trouble {
+            Trouble::Damaged(error) => self.damaged(column, error),
+            Trouble::BadText(row) => self.refuse(column, format!("the text in row {} is not valid UTF-8", before + row + 1)),
+        })
+    }
+
+    fn damaged(&self, column: usize, error: ParquetError) -> Error {
+        self.refuse(column, format!("the data are damaged ({error})"))
     }
 
     fn called(&self, column: usize) -> String {
@@ -174,11 +171,71 @@ impl<'a> Table<'a> {
     }
 }
 
+/// Some rows of a table, of which `first` is the first.
+pub(super) struct Part<'a> {
+    pub(super) table: &'a Table,
+    pub(super) chosen: &'a Chosen,
+    pub(super) encoding: Option<&'a Encoding>,
+    pub(super) first: usize,
+    pub(super) rows: usize,
+}
+
+impl Part<'_> {
+    /// The rows of these columns, and what they have that training rows do not have.
+    pub(super) fn dataset(&self, columns: &[Cells], target: Option<Cells>, wanted: Wanted) -> Result<(Dataset, Tally)> {
+        let (table, chosen) = (self.table, self.chosen);
+        let dim = self.encoding.map_or(chosen.features.len(), Encoding::n_features);
+        let mut points: Matrix = matrix(vec![0.0; self.rows * dim], self.rows, dim)?;
+        let tally = match self.encoding {
+            None => self.fill(columns, &mut points).map(|()| Tally::default())?,
+            Some(encoding) => self.encode(encoding, columns, &mut points)?,
+        };
+        let target = target.zip(chosen.target).map_or(Ok(Target::None), |(cells, column)| self.target(cells, column, wanted))?;
+        let own_names = || chosen.features.iter().map(|&column| table.names[column].clone()).collect();
+        let names = Some(self.encoding.map_or_else(own_names, Encoding::feature_names));
+        Ok((Dataset { names, table: self.encoding.cloned(), ..Dataset::new(points, target) }, tally))
+    }
+
+    fn target(&self, cells: Cells, column: usize, wanted: Wanted) -> Result<Target> {
+        match cells.first_missing() {
+            Some(row) => Err(self.table.missing(column, self.first + row)),
+            None => Array { shape: vec![self.rows], values: cells.values }.to_target(wanted, &self.table.called(column)),
+        }
+    }
+
+    /// Columns of numbers as points; an error where one has text or a missing value.
+    fn fill(&self, columns: &[Cells], points: &mut Matrix) -> Result<()> {
+        for (place, (cells, &column)) in columns.iter().zip(&self.chosen.features).enumerate() {
+            if let Some(row) = cells.first_missing() {
+                return Err(self.table.missing(column, self.first + row));
+            }
+            let text = || self.table.refuse(column, "the values are text, but the model needs numbers");
+            let values = cells.values.to_f64().ok_or_else(text)?;
+            values.into_iter().enumerate().for_each(|(i, value)| points.row_mut(i)[place] = value);
+        }
+        Ok(())
+    }
+
+    /// Columns as features of a model.
+    fn encode(&self, encoding: &Encoding, columns: &[Cells], points: &mut Matrix) -> Result<Tally> {
+        let (encoder, mut tally) = (Encoder::new(encoding), Tally::default());
+        let used = |column: usize| encoding.used().any(|known| known.name() == self.table.names[column]);
+        let columns = columns.iter().zip(&self.chosen.features).filter(|(_, column)| !encoding.named || used(**column));
+        for (place, (cells, &column)) in columns.enumerate() {
+            for row in 0..self.rows {
+                let put = encoder.put(place, cells.cell(row), points.row_mut(row), &mut tally);
+                put.map_err(|reason| self.table.refuse(column, format!("{reason}, in row {}", self.first + row + 1)))?;
+            }
+        }
+        Ok(tally)
+    }
+}
+
 /// True where a column's bytes lie within a file of so many; the page reader takes that for granted.
-fn lies_within(chunk: &ColumnChunkMetaData, len: usize) -> bool {
+fn lies_within(chunk: &ColumnChunkMetaData, len: u64) -> bool {
     let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
     let end = start.checked_add(chunk.compressed_size()).and_then(|end| u64::try_from(end).ok());
-    start >= 0 && chunk.compressed_size() >= 0 && end.is_some_and(|end| end <= len as u64)
+    start >= 0 && chunk.compressed_size() >= 0 && end.is_some_and(|end| end <= len)
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use parquet::{
     column::reader::{ColumnReader, ColumnReaderImpl},
     data_type::DataType,
     errors::ParquetError,
-    file::reader::RowGroupReader,
     schema::types::ColumnDescriptor,
 };
 
@@ -85,12 +84,12 @@ impl Cells {
         Cells { storage, values: storage.empty(), missing: vec![], len: 0 }
     }
 
-    /// Takes in a group of rows, after which there must be `expected` values.
-    pub(super) fn take_in(&mut self, group: &dyn RowGroupReader, column: usize, expected: usize) -> std::result::Result<(), Trouble> {
+    /// Takes in the next rows, after which there must be `expected` values.
+    pub(super) fn take_in(&mut self, from: &mut ColumnReader, expected: usize) -> std::result::Result<(), Trouble> {
         let rows = self.len..expected;
         let unsigned = matches!(self.storage, Storage::Unsigned);
         let gaps = &mut self.missing;
-        match (group.get_column_reader(column)?, &mut self.values) {
+        match (from, &mut self.values) {
             (ColumnReader::BoolColumnReader(from), Values::I64(to)) => gather(from, rows, to, gaps, |v| Some(v.into()))?,
             (ColumnReader::Int32ColumnReader(from), Values::I64(to)) if unsigned => {
                 gather(from, rows, to, gaps, |v| Some((v as u32).into()))?
@@ -144,7 +143,7 @@ impl Cells {
 
 /// Appends the value of every row, and a row without one to `gaps`; `convert` gives none for bad text.
 fn gather<T: DataType, V: Clone + Default>(
-    mut from: ColumnReaderImpl<T>,
+    from: &mut ColumnReaderImpl<T>,
     rows: Range<usize>,
     to: &mut Vec<V>,
     gaps: &mut Vec<usize>,

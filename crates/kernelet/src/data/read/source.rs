@@ -106,6 +106,12 @@ impl Stream {
         Ok(Stream { source, packed, origin })
     }
 
+    /// Whether the content can be read at any place of a file with this name.
+    #[cfg(feature = "parquet")]
+    pub(super) fn is_plain_file(&self, path: &str) -> bool {
+        !self.packed && path != "-" && fs::metadata(path).is_ok_and(|about| about.is_file())
+    }
+
     /// Adds bytes to `buffer` until it has `len`; false when the content ended before that.
     pub(super) fn fill(&mut self, buffer: &mut Vec<u8>, len: usize) -> Result<bool> {
         let missing = len.saturating_sub(buffer.len());
