@@ -28,6 +28,25 @@ fn blocks_train_the_machine_that_is_trained_in_memory_and_report_the_same_keys()
 }
 
 #[test]
+fn a_model_of_blocks_recognises_the_rows_that_it_was_trained_on() {
+    let folder = Folder::new();
+    let (data, more) = (folder.file("a.svm", two_classes(900)), folder.file("b.svm", format!("{}1 1:9 2:9\n", two_classes(400))));
+    let (model, later, small) = (folder.path("m"), folder.path("n"), folder.path("s"));
+    let common = ["--vectors", "9", "--gamma", "0.5", "--c", "10", "--iterations", "5", "--blocks", "always", "--memory", "1"];
+    run(&[&["train", &data, "-o", &model][..], &common].concat()).succeeded();
+    let known = |model: &str| run(&["inspect", model, "--json"]).json()["known_rows"].as_u64().unwrap();
+    assert_eq!(known(&model), 64);
+    let kind = |model: &str, rows: &str| {
+        let json = run(&["compress", model, "-o", &small, "--data", rows, "--max-loss", "0.05", "--effort", "quick", "--json"]).json();
+        json["validation"]["kind"].as_str().unwrap().to_string()
+    };
+    assert_eq!(kind(&model, &data), "training");
+    // A machine that began at another one knows the rows of both.
+    run(&[&["train", &more, "-o", &later, "--start", &model][..], &common].concat()).succeeded();
+    assert_eq!(kind(&later, &data), "training");
+}
+
+#[test]
 fn a_cache_is_made_once_and_a_sample_may_come_first() {
     let folder = Folder::new();
     let (data, model, cache) = (folder.file("a.csv", three_classes(600)), folder.path("m"), folder.path("rows"));
@@ -53,11 +72,35 @@ fn what_blocks_cannot_do_is_wrong_usage() {
     train(&["--blocks", "always"]).failed(2, "--blocks is not used by svc");
     train(&["--vectors", "5", "--blocks", "always", "--learner", "one-class"])
         .failed(2, "training by blocks is for svc, logistic and ridge");
-    train(&["--vectors", "5", "--blocks", "always", "--tune"]).failed(2, "training by blocks does not work with --tune");
     train(&["--vectors", "5", "--blocks", "always", "--loss", "hinge"]).failed(2, "training by blocks does not work with --loss hinge");
     train(&["--vectors", "5", "--blocks", "never", "--sample-first", "20"]).failed(2, "leave out --blocks never");
     train(&["--cache", &folder.path("rows")]).failed(2, "a file is for training by blocks");
     train(&["--vectors", "5", "--cache", &data]).failed(2, "would be read and overwritten");
+}
+
+#[test]
+fn settings_and_a_metric_are_chosen_on_a_sample_and_kept_for_all_rows() {
+    let folder = Folder::new();
+    let noisy: String = two_classes(900)
+        .lines()
+        .enumerate()
+        .map(|(i, line)| format!("{line} 3:{:.3} 4:{:.3}\n", 3.0 * (i as f64 * 1.7).sin(), 3.0 * (i as f64 * 2.9).cos()))
+        .collect();
+    let (data, model) = (folder.file("a.svm", noisy), folder.path("m"));
+    let train = |more: &[&str]| {
+        let common = ["train", &data, "-o", &model, "--vectors", "6", "--iterations", "15", "--blocks", "always", "--memory", "1"];
+        run(&[&common[..], more].concat())
+    };
+    let ran = train(&["--ard", "--c", "10", "--json"]);
+    assert!(ran.err.contains("settings, scaling and metric were chosen on 900 rows, drawn at random"), "{}", ran.err);
+    let json = ran.json();
+    let scales: Vec<f64> = json["feature_scales"].as_array().unwrap().iter().map(|scale| scale.as_f64().unwrap()).collect();
+    assert!(scales[0].max(scales[1]) > 2.0 * scales[2].max(scales[3]), "{json}");
+    let measured = run(&["evaluate", &model, &data, "--json"]).json();
+    assert!((measured["error"].as_f64().unwrap() - json["train_error"].as_f64().unwrap()).abs() < 1e-12);
+    let tuned = train(&["--tune", "--folds", "2", "--gamma", "0.5", "--json"]).json();
+    let tried = tuned["tried"].as_array().unwrap();
+    assert!(tried.len() > 1 && tried[0]["c"] == tuned["c"], "{tuned}");
 }
 
 #[test]

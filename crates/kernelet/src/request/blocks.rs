@@ -2,11 +2,12 @@
 use std::path::Path;
 
 use super::{
-    learner::{Cache, LearnerName},
+    kernel::Gamma,
+    learner::{Cache, LearnerName, Settings},
     plan::Plan,
     train::{Given, Train},
     trained::{Trained, notes_of},
-    vectors::BlocksName,
+    vectors::{BlocksName, Search},
 };
 use crate::{
     Error, Named, Result,
@@ -18,6 +19,7 @@ use crate::{
         blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
         direct::{DirectLoss, Growth, Init},
     },
+    text::counted,
     watch::Watch,
 };
 
@@ -126,10 +128,8 @@ impl Train {
             )));
         }
         match () {
-            () if self.tune => refuse("`tune`"),
             () if self.probability.is_some() => refuse("`probability`"),
             () if self.path => refuse("`path`"),
-            () if !self.learned().is_empty() => refuse("a learned metric"),
             () if self.search.growth.is_some_and(|growth| growth != Growth::None) => refuse("`growth`"),
             () if self.search.parts.is_some() || self.settings.multiclass == Some(Multiclass::OneVsRest) => {
                 refuse("vectors of their own for each class")
@@ -149,6 +149,9 @@ impl Train {
     pub fn run_blocks(&self, engine: &mut dyn Engine, outline: &Outline, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
         self.check_with(given)?;
         self.check_passes(self.plan()?)?;
+        if self.tune || !self.learned().is_empty() {
+            return self.run_chosen(engine, outline, given, watch);
+        }
         let mut notes = self.kernel.notes();
         let asked = self.within(outline.n_rows.min(usize::MAX as u64) as usize, &mut notes);
         let mut learner = asked.block_learner();
@@ -170,9 +173,43 @@ impl Train {
         let mut fit = found.fit;
         fit.machine.metadata.request = serde_json::to_value(asked.stored()).ok();
         fit.machine.metadata.table = outline.table.clone();
+        let earlier = given.start.as_ref().and_then(|start| start.metadata.seen.clone());
+        earlier.into_iter().for_each(|seen| fit.machine.recognise(seen));
         notes.extend(notes_of(&fit));
         let trained = Trained { fit, smaller: vec![], tried: vec![], tuned: None, bound: None, notes };
         Ok(TrainedBlocks { trained, train_error: found.train_error, passes: found.passes })
+    }
+
+    /// Chooses settings and learns a metric on a sample of the rows, which is in memory; then trains on all rows with what was found, from the vectors of the
+    /// sample's machine.
+    fn run_chosen(&self, engine: &mut dyn Engine, outline: &Outline, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
+        let scout = self.block_learner().scout(engine, outline)?;
+        let rows = scout.sample.dataset(outline);
+        let search = Search { blocks: None, sample_first: None, device: None, ..self.search.clone() };
+        let on_sample = Train { search, settings: Settings { cache: None, ..self.settings.clone() }, ..self.clone() };
+        let first = on_sample.run(&rows, given, watch)?;
+        if watch.cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let machine = first.machine();
+        let mut later = Train { tune: false, folds: None, ..self.with_one_width() };
+        if let Some(cost) = if self.learner() == LearnerName::Ridge { machine.metadata.lambda } else { machine.metadata.c } {
+            later = later.with_cost(cost);
+        }
+        if let Some(gamma) = machine.expansion.kernel.gamma() {
+            later.kernel.gamma = Some(Gamma::Given(gamma));
+        }
+        let scale = machine.scale.clone();
+        later.scale = self.scale.filter(|_| scale.is_none());
+        let given = Given { start: Some(machine.clone()), scale, ..given.clone() };
+        let mut done = later.run_blocks(engine, outline, &given, watch)?;
+        let metadata = &mut done.trained.fit.machine.metadata;
+        metadata.request = serde_json::to_value(self.stored()).ok();
+        metadata.metric = machine.metadata.metric.clone();
+        let chosen = format!("settings, scaling and metric were chosen on {}, drawn at random", counted(rows.len(), "row"));
+        done.trained.notes = [first.notes, vec![chosen], done.trained.notes].concat();
+        (done.trained.tried, done.trained.tuned) = (first.tried, first.tuned);
+        Ok(TrainedBlocks { passes: done.passes + 1, ..done })
     }
 
     fn block_learner(&self) -> BlockLearner {

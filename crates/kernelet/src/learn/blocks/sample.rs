@@ -2,7 +2,7 @@
 use super::packed::matrix;
 use crate::{
     Error, Result,
-    data::{Csr, Points, RowBlock},
+    data::{Classes, Csr, Dataset, Outline, Points, RowBlock, Target},
     linalg::Matrix,
 };
 
@@ -39,6 +39,21 @@ fn key(seed: u64, row: u64) -> u64 {
 }
 
 impl Sample {
+    /// The rows as a data set of their own; classes that no row of the sample has are not there.
+    pub fn dataset(&self, outline: &Outline) -> Dataset {
+        let codes = || self.targets.col(0).iter().map(|&code| code as u32).collect::<Vec<_>>();
+        let target = match outline.labels.is_empty() {
+            true => Target::Values(self.targets.clone()),
+            false => Target::Classes(Classes::new(outline.labels.clone(), &codes())),
+        };
+        Dataset {
+            weights: self.weights.iter().any(|weight| *weight != 1.0).then(|| self.weights.clone()),
+            names: outline.names.clone(),
+            table: outline.table.clone(),
+            ..Dataset::new(self.points.clone().densified_if_dense(), target)
+        }
+    }
+
     /// Of the rows of one block.
     pub(super) fn of(block: &RowBlock, seed: u64, limit: usize) -> Self {
         let mut order: Vec<(u64, usize)> = (0..block.points.len()).map(|i| (key(seed, block.first + i as u64), i)).collect();
