@@ -1,6 +1,6 @@
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -217,6 +217,12 @@ bench-device: ## instructions, flash and RAM of exported machines under QEMU (Co
 bench-studio: studio ## training in the page of the studio beside the program with one thread and without SIMD, in processor time; needs chromium
 	cargo build --release -p kernelet-cli
 	python3 benches/studio/studio.py
+
+bench-scale: wheel ## training on rows without end: memory, passes, processor time, faults; DATA=DIR has covtype and usps, PARTS=memory,text,.. FOLDER=DIR with 6 GB
+	cargo build --release -p kernelet-cli
+	cargo build --release -p kernelet --example scale
+	target/python-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
+	target/python-venv/bin/python benches/peers/scale.py $(if $(DATA),--data-dir $(DATA)) $(if $(PARTS),--parts $(PARTS)) $(if $(FOLDER),--folder $(FOLDER))
 
 bench-tabular: ## 30 and 100 vectors with a learned metric beside SVM, boosting, MLP and Nystroem; DATA=DIR has the sets, SETS=a,b SPLITS=K TRIALS=N
 	$(MAKE) --no-print-directory target/python-venv/made wheel

@@ -89,19 +89,32 @@ class Blocks:
 
         Parameters
         ----------
-        blocks : sequence of tuples (X, y) or (X, y, sample_weight)
+        blocks : sequence of tuples (X, y) or (X, y, sample_weight), or function that returns an iterator of them
             The rows. Every pass over them takes each item once, in order, so that a sequence may load its items as they are asked for; parts of a
-            ``np.memmap`` are read as they are needed.
+            ``np.memmap`` are read as they are needed. A function is called for every pass and must give the same blocks each time.
 
         Returns
         -------
         self : estimator
             The fitted estimator, with ``train_error_`` on all rows and the number of passes, ``n_passes_``.
         """
+        if hasattr(blocks, "__next__"):
+            raise TypeError("an iterator gives its blocks once, and training passes over them again and again; give a function that returns an iterator")
+        again = blocks if callable(blocks) else lambda: (blocks[index] for index in range(len(blocks)))
+        each = lambda: (plain_block(*block) for block in again())  # noqa: E731
         classes = isinstance(self, Labels)
-        load = lambda index: plain_block(*blocks[index])  # noqa: E731
-        count = len(blocks)
-        starts, dim, target = combined([outline_of(load(index), classes) for index in range(count)], classes)
+        outlines = [outline_of(block, classes) for block in each()]
+        starts, dim, target = combined(outlines, classes)
         known = target if classes else None
-        passes = lambda ask: grouped([sums_of(load(i), starts[i], ask, known) for i in range(count)], _core.add_sums)  # noqa: E731
+
+        def passes(ask: bytes) -> bytes:
+            sums: list[bytes] = []
+            for block, (rows, *_), first in zip(each(), outlines, starts, strict=False):
+                if block[0].shape[0] != rows:
+                    raise ValueError(f"block {len(sums) + 1} has {block[0].shape[0]} rows, but had {rows} before; every pass needs the same blocks")
+                sums.append(sums_of(block, first, ask, known))
+            if len(sums) != len(outlines):
+                raise ValueError(f"there are {len(sums)} blocks, but there were {len(outlines)} before; every pass needs the same blocks")
+            return grouped(sums, _core.add_sums)
+
         return fit_by_passes(self, passes, starts[-1], dim, target)

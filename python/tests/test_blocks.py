@@ -41,11 +41,51 @@ def test_sparse_blocks_and_memory_maps_work(tmp_path):
     assert dense > 0.9 and sparse > 0.9
 
 
+def test_a_function_gives_the_blocks_of_every_pass(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    arrow = pytest.importorskip("pyarrow")
+    X, y = moons(900)
+    parquet.write_table(arrow.table({"a": X[:, 0], "b": X[:, 1], "y": y}), tmp_path / "rows.parquet", row_group_size=250)
+
+    def blocks():
+        for batch in parquet.ParquetFile(tmp_path / "rows.parquet").iter_batches(250):
+            rows = batch.to_pandas()
+            yield rows[["a", "b"]].to_numpy(), rows["y"].to_numpy()
+
+    model = SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15})
+    want = model.fit_blocks(cut(X, y, 250)).coefficients_
+    assert np.array_equal(model.fit_blocks(blocks).coefficients_, want)
+    with pytest.raises(TypeError, match="give a function that returns an iterator"):
+        model.fit_blocks(blocks())
+    calls = []
+
+    def fewer():
+        calls.append(1)
+        return cut(X, y, 250)[: 4 if len(calls) < 3 else 3]
+
+    with pytest.raises(ValueError, match="there are 3 blocks, but there were 4 before"):
+        model.fit_blocks(fewer)
+    with pytest.raises(ValueError, match="block 2 has 100 rows, but had 250 before"):
+        calls.clear()
+        model.fit_blocks(lambda: calls.append(1) or (cut(X, y, 250) if len(calls) < 3 else cut(X[:350], y[:350], 250)))
+
+
 def test_ridge_by_blocks_has_several_targets():
     X = np.linspace(-3, 3, 400)[:, None]
     Y = np.c_[np.sin(X[:, 0]), np.cos(X[:, 0])]
     model = SparseKernelRidge(10, alpha=1e-3, random_state=0).fit_blocks(cut(X, Y, 150))
     assert model.predict(X).shape == (400, 2) and model.score(X, Y) > 0.99
+
+
+def test_settings_and_scales_are_chosen_on_a_sample_of_the_blocks():
+    X, y = moons(600)
+    draw = np.random.default_rng(0)
+    noisy = np.c_[X, draw.normal(size=(600, 2))]
+    tuned = SparseSVC(8, tune=True, random_state=0, options={"iterations": 10}).fit_blocks(cut(X, y, 200))
+    assert tuned.score(X, y) > 0.9
+    learned = SparseSVC(8, C=10, ard=True, random_state=0, options={"iterations": 30}).fit_blocks(cut(noisy, y, 200))
+    assert learned.score(noisy, y) > 0.9
+    assert learned.feature_scales_[2:].max() < learned.feature_scales_[:2].min()
 
 
 def test_bad_blocks_are_rejected_in_a_sentence():
@@ -57,8 +97,6 @@ def test_bad_blocks_are_rejected_in_a_sentence():
         model.fit_blocks([(X, y), (X[:, :1], y)])
     with pytest.raises(ValueError, match="one class"):
         model.fit_blocks([(X, np.zeros(60))])
-    with pytest.raises(ValueError, match="training by blocks does not work with tune"):
-        SparseSVC(5, tune=True).fit_blocks([(X, y)])
     bad = X.copy()
     bad[7, 1] = np.nan
     with pytest.raises(ValueError, match="row 68, column 2 is NaN"):

@@ -33,9 +33,12 @@ impl Reservoir {
         self.seen += rows.len() as u64;
         let keys: Vec<f64> = (0..rows.len()).map(|_| self.draw.uniform()).collect();
         let small: Vec<usize> = (0..rows.len()).filter(|&i| keys[i] < self.bound).collect();
-        // Rows must be like the first ones, and sparse ones may widen all, even where none of them stays.
-        if let Some(first) = self.parts.first().filter(|first| small.is_empty() && rows.dim() <= first.dim()) {
-            return joined(first.select(&[]), rows.select(&[])).map(drop);
+        if let Some(first) = self.parts.first() {
+            joined(first.select(&[]), rows.select(&[]))?;
+            // Sparse rows may widen all others even where none of them stays.
+            if small.is_empty() && rows.dim() <= first.dim() {
+                return Ok(());
+            }
         }
         self.keys.extend(small.iter().map(|&i| keys[i]));
         self.parts.push(if small.len() == rows.len() { rows } else { rows.select(&small) });
