@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_moons
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 da = pytest.importorskip("dask.array")
 
@@ -107,3 +108,47 @@ def test_errors_of_rows_are_raised_here(client):
         DaskSparseSVC(4, client=client).fit(*collections(bad, y, 50))
     with pytest.raises(ValueError, match="one class"):
         DaskSparseSVC(4, client=client).fit(*collections(X, np.zeros(100), 50))
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="workers are killed by a signal")
+def test_a_source_that_is_gone_is_an_error_after_which_the_same_call_continues(client, tmp_path, monkeypatch):
+    from kernelet import dask as module
+
+    X, y = moons()
+    source, away, checkpoint = tmp_path / "source", tmp_path / "away", tmp_path / "checkpoint.model"
+    source.mkdir()
+    for i in range(4):
+        np.savez(source / f"{i}.npz", X[200 * i : 200 * i + 200], y[200 * i : 200 * i + 200])
+
+    def loaded(path, name):
+        with np.load(path) as file:
+            return file[name]
+
+    def whole(name, shape):
+        return da.concatenate([da.from_delayed(dask.delayed(loaded)(str(source / f"{i}.npz"), name), shape, float) for i in range(4)])
+
+    def partitions():
+        return whole("arr_0", (200, 2)), whole("arr_1", (200,))
+
+    once, passes = module._Passes._once, []
+
+    def counted(self, ask):
+        passes.append(1)
+        if len(passes) == 20:
+            source.rename(away)
+            for pid in client.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(0.5)
+        return once(self, ask)
+
+    parameters = settings() | {"options": {"iterations": 15, "checkpoint": str(checkpoint)}}
+    monkeypatch.setattr("kernelet.dask._Passes._once", counted)
+    with pytest.raises(FileNotFoundError, match=r"\.npz"):
+        DaskSparseSVC(6, client=client, **parameters).fit(*partitions())
+    monkeypatch.undo()
+    assert SparseSVC.load(checkpoint).vectors_.shape == (6, 2)
+    away.rename(source)
+    begun = len(passes)
+    model = DaskSparseSVC(6, client=client, **parameters).fit(*partitions())
+    assert (model.predict(X) == y).mean() > 0.9
+    assert model.n_passes_ < 60 and begun == 20
