@@ -178,14 +178,14 @@ def faults(folder, _):
 
     whole = SparseSVC(30, C=10, gamma=0.05, random_state=0, options={"iterations": 20})
     want = bits(whole.fit_blocks([crosses(10_000, 20, number) for number in range(8)]))
-    print("| what happens in pass 6 | s | end |\n|---|---|---|")
+    print("| what happens in pass 6, or 20 where the source is deleted | s | end |\n|---|---|---|")
 
-    def trained(name, client, change, load=None, **options):
+    def trained(name, client, change, load=None, when=6, **options):
         passes, once = [], module._Passes._once
 
         def counted(self, ask):
             passes.append(1)
-            if len(passes) == 6:
+            if len(passes) == when:
                 threading.Thread(target=change).start()
                 time.sleep(0.05)
             return once(self, ask)
@@ -224,7 +224,7 @@ def faults(folder, _):
             source.rename(away)
             kill(pids[:1])
 
-        trained("the source is deleted and a worker killed", client, lost, from_file, checkpoint=str(checkpoint))
+        trained("the source is deleted and a worker killed", client, lost, from_file, when=20, checkpoint=str(checkpoint))
     print(f"| the checkpoint | | loads, {SparseSVC.load(checkpoint).vectors_.shape[0]} vectors |")
     away.rename(source)
     with cluster() as (client, _):
