@@ -164,6 +164,21 @@ impl Points {
         }
     }
 
+    /// The same, in the memory of `spare` where it has the same storage.
+    pub(crate) fn select_into(&self, indices: &[usize], spare: Points) -> Points {
+        fn gather<R: Real>(from: &Matrix<R>, indices: &[usize], spare: Matrix<R>) -> Matrix<R> {
+            let mut values = spare.into_values();
+            values.clear();
+            indices.iter().for_each(|&i| values.extend_from_slice(from.row(i)));
+            Matrix::new(values, indices.len(), from.cols()).unwrap_or_default()
+        }
+        match (self, spare) {
+            (Points::F64(m), Points::F64(spare)) => gather(m, indices, spare).into(),
+            (Points::F32(m), Points::F32(spare)) => gather(m, indices, spare).into(),
+            _ => self.select(indices),
+        }
+    }
+
     /// An error that names the first number that is NaN or infinite.
     pub fn check_finite(&self) -> Result<()> {
         let bad = match self {
@@ -189,9 +204,15 @@ fn copy<A: Real, B: Real>(row: &[A], out: &mut [B]) {
     out[common..].fill(B::default());
 }
 
+/// Numbers that are looked at before the loop may end.
+const BLOCK: usize = 256;
+
+/// Blocks without a way out of their loop are looked at several numbers at a time.
 fn first_bad<R: Real>(values: &[R]) -> Option<(usize, f64)> {
-    let at = values.iter().position(|v| !v.to_f64().is_finite())?;
-    Some((at, values[at].to_f64()))
+    let sound = |block: &[R]| block.iter().fold(true, |sound, v| sound & v.to_f64().is_finite());
+    let (c, block) = values.chunks(BLOCK).enumerate().find(|(_, block)| !sound(block))?;
+    let at = block.iter().position(|v| !v.to_f64().is_finite())?;
+    Some((c * BLOCK + at, block[at].to_f64()))
 }
 
 #[cfg(test)]

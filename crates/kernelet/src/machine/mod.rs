@@ -3,6 +3,7 @@ mod calibration;
 pub mod cascade;
 mod cascade_predict;
 mod decision;
+mod deferred;
 mod evaluator;
 mod expansion;
 mod features;

@@ -41,6 +41,16 @@ impl Prediction {
             Prediction::Values(_) => None,
         }
     }
+
+    /// What is said about some of the rows, in the order given.
+    pub fn select(&self, rows: &[usize]) -> Prediction {
+        match self {
+            Prediction::Classes { labels, codes } => {
+                Prediction::Classes { labels: labels.clone(), codes: rows.iter().map(|&i| codes[i]).collect() }
+            }
+            Prediction::Values(values) => Prediction::Values(values.select(rows)),
+        }
+    }
 }
 
 impl Decision {
@@ -109,11 +119,47 @@ impl Predictor {
         }
     }
 
-    /// The outputs f_k(x) + b_k, one row for each row of `points`, on all threads of the current pool.
-    pub fn outputs(&self, points: &Points) -> Result<Matrix> {
+    fn check_width(&self, points: &Points) -> Result<()> {
         if !points.is_sparse() && points.dim() != self.dim {
             return Err(Error::Shape { what: "features of a row", expected: self.dim, found: points.dim() });
         }
+        Ok(())
+    }
+
+    /// What is made of the outputs of some rows, in the order given, on all threads of the current pool. Rows one after another are read where they lie, others are
+    /// gathered for a chunk, and outputs are kept for no longer.
+    pub(super) fn each<T: Send>(&self, points: &Points, rows: &[usize], make: impl Fn(usize, &[f64]) -> T + Sync) -> Result<Vec<T>> {
+        self.check_width(points)?;
+        let q = self.offsets.len();
+        if q == 0 {
+            return Ok((0..rows.len()).map(|i| make(i, &[])).collect());
+        }
+        let chunk = |(work, out, spare): &mut (Work, Vec<f64>, Points), first: usize, rows: &[usize]| -> Result<Vec<T>> {
+            out.resize(rows.len() * q, 0.0);
+            if rows.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+                self.chunk(InputRows::Points(points, rows[0]), out, work);
+            } else {
+                let gathered = std::mem::replace(spare, Points::F64(Matrix::default()));
+                *spare = points.select_into(rows, gathered);
+                self.chunk(InputRows::Points(spare, 0), out, work);
+            }
+            if let Some(place) = out.iter().position(|output| !output.is_finite()) {
+                return Err(Error::NotFinite { what: "an output", row: rows[place / q], column: place % q, value: out[place] });
+            }
+            Ok(out.chunks_exact(q).enumerate().map(|(i, outputs)| make(first + i, outputs)).collect())
+        };
+        let init = || (Work::default(), vec![], Points::F64(Matrix::default()));
+        let chunks = rows.par_chunks(ROWS).enumerate().map_init(init, |all, (c, rows)| chunk(all, c * ROWS, rows));
+        let mut made = Vec::with_capacity(rows.len());
+        for chunk in chunks.collect::<Vec<_>>() {
+            made.extend(chunk?);
+        }
+        Ok(made)
+    }
+
+    /// The outputs f_k(x) + b_k, one row for each row of `points`, on all threads of the current pool.
+    pub fn outputs(&self, points: &Points) -> Result<Matrix> {
+        self.check_width(points)?;
         let q = self.offsets.len();
         let mut out = Matrix::zeros(points.len(), q);
         if q == 0 {
