@@ -203,7 +203,7 @@ bench-export: ## time, size and agreement of exported machines, and the ONNX gra
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/export.py $(if $(REPEAT),--repeat $(REPEAT))
 
-bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DATA=DIR has the sets, DRAWS=K, PARTS=sets,probabilities,deviations
+bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DATA=DIR has the sets, DRAWS=K, PARTS=sets,probabilities,compressed,deviations
 	cargo build --release -p kernelet-cli
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet numpy

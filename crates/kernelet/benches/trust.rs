@@ -11,8 +11,8 @@
 //! the largest down, in the order given, for a rise of the error of at most 0.02; cascades: thresholds are calibrated for a disagreement of at most 0.01.
 //! All at 95 % confidence. A violation is a promise that is false on the pool. Without files the sets are generated. Of files cascades are made as `compress
 //! --cascade --data TRAIN --calibrate` makes them from CALIBRATE rows, on 20 random parts of ROWS, with cost and error on all others; the first is written to
-//! FULL.model.MAX_DISAGREEMENT.cascade. Time: the processor time of cascades on one thread beside the full machine's, and what it needs of the
-//! kernel evaluations.
+//! FULL.model.MAX_DISAGREEMENT.cascade. Time: the processor time of cascades on one thread beside the full machine's, and what they need of the
+//! kernel evaluations, also of the stages alone.
 use std::io::Write;
 
 use cpu_time::ProcessTime;
@@ -37,8 +37,10 @@ const MAX_DISAGREEMENT: f64 = 0.01;
 const ROWS: usize = 1500;
 const POOL: usize = 20_000;
 const DRAWS: u64 = 400;
-/// Times a prediction is timed.
+/// Times a prediction is timed in a row ..
 const RUNS: usize = 5;
+/// .. and how often, after those of the others.
+const ROUNDS: usize = 6;
 /// Random parts of the rows of a file.
 const PARTS: u64 = 20;
 const SETS: [(&str, f64); 8] = [
@@ -95,11 +97,13 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
         }
         ["time", rows, cascades @ ..] => {
             let rows = rows_of(rows)?;
-            writeln!(out, "| cascade | rows | cost | time |\n|---|---|---|---|")?;
+            writeln!(out, "| cascade | rows | part | cost | time |\n|---|---|---|---|---|")?;
             for path in cascades {
                 let cascade = model::cascade::from_bytes(&model::read_bytes(path)?, path)?;
-                let (cost, time) = time_share(&cascade, &rows.points)?;
-                writeln!(out, "| {path} | {} | {:.2} % | {:.2} % |", rows.len(), 100.0 * cost, 100.0 * time)?;
+                for (part, (cost, time)) in time_shares(&cascade, &rows.points)?.into_iter().enumerate() {
+                    let name = if part < cascade.stages.len() { format!("{} first stages", part + 1) } else { "all".into() };
+                    writeln!(out, "| {path} | {} | {name} | {:.2} % | {:.2} % |", rows.len(), 100.0 * cost, 100.0 * time)?;
+                }
             }
         }
         [] => generated(DRAWS, &[])?,
@@ -250,7 +254,7 @@ fn of_file(
         if time.is_none() {
             let cascade = stages.cascade(&fitted, false)?;
             model::cascade::save(&cascade, path)?;
-            time = Some(time_share(&cascade, &rows.points.select(&test))?);
+            time = time_shares(&cascade, &rows.points.select(&test))?.pop();
         }
         let found = [effect.cost, effect.disagreement, wrong(&|i| effect.classes[i]), wrong(&|i| full_classes[test[i]] as usize)];
         sums.iter_mut().zip(found).for_each(|(sum, value)| *sum += 100.0 * value);
@@ -281,26 +285,32 @@ fn of_file(
     Ok(())
 }
 
-/// What a cascade needs of the full machine's kernel evaluations and of its processor time, both made ready, on one thread; the least of some runs.
-fn time_share(cascade: &Cascade, rows: &Points) -> std::result::Result<(f64, f64), Box<dyn std::error::Error>> {
+/// What a cascade needs of the full machine's kernel evaluations and of its processor time, made ready, on one thread: the first stage alone, the first two, .., all
+/// with the full machine. Times are the least of some runs.
+fn time_shares(cascade: &Cascade, rows: &Points) -> std::result::Result<Vec<(f64, f64)>, Box<dyn std::error::Error>> {
     let full = cascade.full.as_ref().ok_or("the cascade abstains")?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build()?;
-    let (whole, ready) = (Predictor::new(full), cascade.ready());
-    let timed = |run: &dyn Fn() -> Result<()>, least: f64| -> Result<f64> {
+    let first = |k: usize| Cascade { stages: cascade.stages[..k].to_vec(), full: None, promise: cascade.promise.clone() };
+    let parts: Vec<Cascade> = (1..=cascade.stages.len()).map(first).chain([cascade.clone()]).collect();
+    let (whole, ready): (Predictor, Vec<_>) = (Predictor::new(full), parts.iter().map(Cascade::ready).collect());
+    let timed = |run: &dyn Fn() -> Result<()>, least: &mut f64| -> Result<()> {
         let start = ProcessTime::now();
         run()?;
-        Ok(start.elapsed().as_secs_f64().min(least))
+        *least = start.elapsed().as_secs_f64().min(*least);
+        Ok(())
     };
-    let share = pool.install(|| -> Result<f64> {
-        let (mut before, mut after) = (f64::INFINITY, f64::INFINITY);
-        for _ in 0..RUNS {
-            before = timed(&|| whole.predict(rows).map(drop), before)?;
-            after = timed(&|| ready.predict(rows).map(drop), after)?;
+    let (mut before, mut after) = (f64::INFINITY, vec![f64::INFINITY; parts.len()]);
+    rayon::ThreadPoolBuilder::new().num_threads(1).build()?.install(|| -> Result<()> {
+        // Several times in a row, as in use: what a machine reads is then where it was left.
+        for _ in 0..ROUNDS {
+            (0..RUNS).try_for_each(|_| timed(&|| whole.predict(rows).map(drop), &mut before))?;
+            for (ready, least) in ready.iter().zip(&mut after) {
+                (0..RUNS).try_for_each(|_| timed(&|| ready.predict(rows).map(drop), least))?;
+            }
         }
-        Ok(after / before)
+        Ok(())
     })?;
-    let evaluations = ready.predict(rows)?.evaluations as f64;
-    Ok((evaluations / (rows.len() * full.n_vectors()) as f64, share))
+    let all = (rows.len() * full.n_vectors()) as f64;
+    ready.iter().zip(after).map(|(ready, after)| Ok((ready.predict(rows)?.evaluations as f64 / all, after / before))).collect()
 }
 
 fn name((n_vectors, head): (usize, bool)) -> String {

@@ -179,6 +179,18 @@ impl Points {
         }
     }
 
+    /// True when all numbers of some rows are finite.
+    pub(crate) fn are_finite(&self, rows: Range<usize>) -> bool {
+        match self {
+            Points::F64(m) => first_bad(&m.values()[rows.start * m.cols()..rows.end * m.cols()]).is_none(),
+            Points::F32(m) => first_bad(&m.values()[rows.start * m.cols()..rows.end * m.cols()]).is_none(),
+            Points::Sparse(m) => {
+                let (starts, _, values) = m.parts();
+                first_bad(&values[starts[rows.start]..starts[rows.end]]).is_none()
+            }
+        }
+    }
+
     /// An error that names the first number that is NaN or infinite.
     pub fn check_finite(&self) -> Result<()> {
         let bad = match self {
@@ -232,6 +244,8 @@ mod tests {
             assert_eq!(points.squared_norms(), [5.0, 9.0]);
             assert_eq!(points.to_dense().values(), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
             assert_eq!(points.select(&[1]).to_dense().values(), [0.0, 0.0, 3.0]);
+            let spare = points.select_into(&[0, 1, 1], Points::F64(Matrix::default()));
+            assert_eq!(points.select_into(&[1, 0], spare), points.select(&[1, 0]));
             let mut wide = [9.0f32; 4];
             points.copy_rows(1..2, 4, &mut wide);
             assert_eq!(wide, [0.0, 0.0, 3.0, 0.0]);
@@ -248,6 +262,7 @@ mod tests {
             let mut dense = points.to_dense();
             dense.row_mut(1)[2] = f64::INFINITY;
             let points = if points.is_sparse() { Csr::from_dense(&dense).into() } else { Points::from(dense) };
+            assert!(points.are_finite(0..1) && !points.are_finite(0..2) && !points.are_finite(1..2));
             let text = points.check_finite().unwrap_err().to_string();
             assert_eq!(text, "a value in row 2, column 3 is inf; every number must be finite");
         }

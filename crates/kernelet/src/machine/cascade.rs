@@ -112,6 +112,7 @@ pub(crate) struct Judged {
 }
 
 /// What a stage makes of a row.
+#[derive(Clone, Default)]
 pub(super) struct Answer {
     /// Its class.
     pub class: usize,
@@ -137,6 +138,9 @@ impl Stage {
     pub(crate) fn answer(&self, outputs: &[f64]) -> (usize, f64) {
         let q = self.machine.n_outputs();
         let (own, rest) = outputs.split_at(q.min(outputs.len()));
+        if let Decision::Largest { .. } = self.machine.decision {
+            return top_two(own);
+        }
         let class = self.machine.decision.class(own);
         let score = match &self.machine.decision {
             Decision::Sign { .. } => {
@@ -165,7 +169,7 @@ impl Stage {
             candidates.extend(others.filter(|(_, distance)| *distance <= self.threshold).map(|(other, _)| other).chain([class]));
             candidates.sort_unstable();
         }
-        if !are_few(candidates.len(), self.machine.decision.labels().len()) {
+        if !are_few(candidates.len(), self.machine.decision.n_classes()) {
             candidates.clear();
         }
         Answer { class, score, candidates }
@@ -201,6 +205,19 @@ impl Stage {
         }
         Ok(())
     }
+}
+
+/// The place of the largest value, the first of several, and how far it is above the others.
+fn top_two(values: &[f64]) -> (usize, f64) {
+    let (mut at, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for (k, &value) in values.iter().enumerate() {
+        if value > largest {
+            (at, largest, second) = (k, value, largest);
+        } else if value > second {
+            second = value;
+        }
+    }
+    (at, if values.len() < 2 { f64::INFINITY } else { largest - second })
 }
 
 /// True for rules whose outputs say how sure they are.
@@ -391,6 +408,31 @@ mod tests {
                     assert_eq!(answers.prediction, full.predict(&data.points).unwrap());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn bad_numbers_are_named_and_any_number_of_threads_gives_the_same_answers() {
+        let data = waveform3(500, 1);
+        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let cascade = cascade(&full, 0.3);
+        let run = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| cascade.predict(&data.points));
+        assert_eq!(run(1).unwrap(), run(8).unwrap());
+        for (row, value) in [(0, f64::NAN), (250, f64::INFINITY), (499, f64::NEG_INFINITY)] {
+            let mut rows = data.points.to_dense();
+            rows.row_mut(row)[3] = value;
+            let error = cascade.predict(&rows.into()).unwrap_err().to_string();
+            assert!(error.contains(&format!("row {}, column 4", row + 1)), "{error}");
+        }
+        let narrow = cascade.predict(&Matrix::<f64>::zeros(1, 2).into()).unwrap_err();
+        assert!(narrow.to_string().contains("features of a row"), "{narrow}");
+        assert!(cascade.predict(&Matrix::<f64>::zeros(0, 21).into()).unwrap().stages.is_empty());
+    }
+
+    #[test]
+    fn the_score_of_one_output_a_class_is_the_gap_of_the_two_largest() {
+        for (values, want) in [(vec![1.0, 4.0, 3.5], (1, 0.5)), (vec![2.0, 2.0], (0, 0.0)), (vec![-1.0], (0, f64::INFINITY))] {
+            assert_eq!(top_two(&values), want);
         }
     }
 

@@ -9,6 +9,7 @@ use super::{
     cascade::{Answer, Answers, Cascade, Stage, pairwise_of},
     deferred::Deferred,
     guessed_votes::GuessedVotes,
+    predict::Rows,
 };
 use crate::{Result, data::Points};
 
@@ -36,9 +37,9 @@ impl Ready {
         }
     }
 
-    fn answers(&self, stage: &Stage, points: &Points, rows: &[usize], guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
+    fn answers(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
         match self {
-            Ready::Outputs(predictor) => predictor.each(points, rows, |_, outputs| stage.answer_with(outputs, ask)),
+            Ready::Outputs(predictor) => predictor.each(points, rows.clone(), |_, outputs| stage.answer_with(outputs, ask)),
             Ready::Votes(votes) => votes.answers(stage, points, rows, guesses, ask),
         }
     }
@@ -68,21 +69,23 @@ impl<'a> CascadePredictor<'a> {
 
     /// Answers rows: each stage sees those that the stages before it did not answer.
     pub fn predict(&self, points: &Points) -> Result<Answers> {
-        points.check_finite()?;
         let (n, cascade) = (points.len(), self.cascade());
         let (mut codes, mut stages, mut evaluations) = (vec![0u32; n], vec![cascade.stages.len(); n], 0u64);
         let pairs = cascade.full.as_ref().is_some_and(|full| pairwise_of(full).is_some());
-        let mut live: Vec<usize> = (0..n).collect();
-        let (mut guesses, mut candidates): (Vec<usize>, Vec<Vec<usize>>) = (vec![], vec![vec![]; n]);
+        // None at first: all rows.
+        let mut live: Option<Vec<usize>> = None;
+        let (mut guesses, mut candidates): (Vec<usize>, Vec<Vec<usize>>) = (vec![], vec![]);
         for (place, (stage, ready)) in cascade.stages.iter().zip(&self.stages).enumerate() {
-            evaluations += (live.len() * stage.machine.n_vectors()) as u64;
+            let rows = live.as_deref().map_or(Rows::All(0..n), Rows::Some);
+            evaluations += (rows.len() * stage.machine.n_vectors()) as u64;
             // Candidate classes are those of the last stage.
             let last = pairs && place + 1 == cascade.stages.len();
-            let answers = ready.answers(stage, points, &live, &guesses, last)?;
+            let answers = ready.answers(stage, points, &rows, &guesses, last)?;
             let mut left = vec![];
             guesses.clear();
             candidates.clear();
-            for (row, answer) in live.into_iter().zip(answers) {
+            for (i, answer) in answers.into_iter().enumerate() {
+                let row = rows.at(i);
                 if answer.score > stage.threshold {
                     (codes[row], stages[row]) = (answer.class as u32, place);
                     continue;
@@ -91,9 +94,9 @@ impl<'a> CascadePredictor<'a> {
                 guesses.push(answer.class);
                 candidates.push(answer.candidates);
             }
-            live = left;
+            live = Some(left);
         }
-        let labels = cascade.labels();
+        let (labels, live) = (cascade.labels(), live.unwrap_or_default());
         match cascade.full.as_ref().zip(self.full.as_ref()) {
             None => live.iter().for_each(|&row| codes[row] = labels.len().saturating_sub(1) as u32),
             Some((full, deferred)) => {

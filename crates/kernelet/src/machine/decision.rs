@@ -57,6 +57,15 @@ impl Decision {
         }
     }
 
+    /// The number of classes that are told apart.
+    pub(super) fn n_classes(&self) -> usize {
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => 2,
+            Decision::Votes { labels } | Decision::Largest { labels } | Decision::Codes { labels, .. } => labels.len(),
+            Decision::Values | Decision::Ratio | Decision::Features => 0,
+        }
+    }
+
     /// The number of outputs the rule needs, where it is fixed.
     pub fn n_outputs(&self) -> Option<usize> {
         match self {

@@ -1,18 +1,22 @@
 //! Rows that a cascade leaves to its full machine.
 //!
 //! Of a one-vs-one machine a row needs the pairs of its candidate classes alone. A pair is a machine of its own with one output: the vectors of both classes that have a
-//! coefficient in it. With many candidates these machines have so many vectors in common that it takes less to evaluate all vectors of each class. Which of both is done
-//! depends on the candidates of the row alone, and all rows that need the same pair or class meet its vectors together.
+//! coefficient in it. With many candidates these machines have so many vectors in common, and for few rows so many vectors to read, that it takes less to evaluate all
+//! vectors of each class. All rows that need the same pair or class meet its vectors together.
 use std::sync::OnceLock;
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
     cascade::{EXPONENTIAL, MOST_CANDIDATES, pairwise_of, vote_among},
+    predict::Rows,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
 
 /// The most pairs that decide about a row.
 const MOST_PAIRS: usize = MOST_CANDIDATES * (MOST_CANDIDATES - 1) / 2;
+
+/// For so many rows a vector could be evaluated in the time in which it is read from memory.
+const READ: usize = 16;
 
 /// A full machine, whose parts are made ready when a row first needs them.
 #[derive(Debug)]
@@ -68,7 +72,7 @@ impl Deferred {
         if rows.is_empty() {
             return Ok(vec![]);
         }
-        self.whole.get_or_init(|| (self.prepare)(full)).each(points, rows, |_, outputs| full.decision.class(outputs))
+        self.whole.get_or_init(|| (self.prepare)(full)).each(points, Rows::Some(rows), |_, outputs| full.decision.class(outputs))
     }
 
     /// The outputs of the pairs of each row's candidate classes.
@@ -85,9 +89,10 @@ impl Deferred {
         let mut sums = vec![[0.0; MOST_PAIRS]; rows.len()];
         // For each pair and each class the rows that ask for it.
         let (mut by_pair, mut by_class) = (vec![vec![]; self.pairs.len()], vec![vec![]; n]);
+        let in_pairs = needed.in_pairs(candidates, full.expansion.vectors.dim());
         for (row, classes) in candidates.iter().enumerate() {
-            let pairs = Pairwise::pairs(classes.len()).map(|(i, j)| Pairwise::place(n, classes[i], classes[j]));
-            if needed.in_pairs_is_less(classes, full.expansion.vectors.dim()) {
+            let pairs = pairs_of(n, classes);
+            if in_pairs[row] {
                 pairs.for_each(|pair| by_pair[pair].push(row));
             } else {
                 classes.iter().for_each(|&class| by_class[class].push(row));
@@ -99,7 +104,7 @@ impl Deferred {
         let asked: Vec<usize> = (0..all.len()).filter(|&pair| !by_pair[pair].is_empty()).collect();
         let found = asked.into_par_iter().map(|pair| {
             let ready = self.pairs[pair].get_or_init(|| (self.prepare)(&of_pair(full, pairwise, all[pair])));
-            Ok((pair, ready.each(points, &of(&by_pair[pair]), |_, outputs| outputs[0])?))
+            Ok((pair, ready.each(points, Rows::Some(&of(&by_pair[pair])), |_, outputs| outputs[0])?))
         });
         for found in found.collect::<Vec<Result<_>>>() {
             let (pair, values): (usize, Vec<f64>) = found?;
@@ -118,7 +123,7 @@ impl Deferred {
                 }
                 part
             };
-            Ok((class, ready.each(points, &of(&by_class[class]), own)?))
+            Ok((class, ready.each(points, Rows::Some(&of(&by_class[class])), own)?))
         });
         for found in found.collect::<Vec<Result<_>>>() {
             let (class, parts): (usize, Vec<[f64; MOST_CANDIDATES]>) = found?;
@@ -130,6 +135,11 @@ impl Deferred {
         }
         Ok(sums)
     }
+}
+
+/// The pairs of some classes, by their places among all.
+fn pairs_of(n_classes: usize, classes: &[usize]) -> impl Iterator<Item = usize> {
+    Pairwise::pairs(classes.len()).map(move |(i, j)| Pairwise::place(n_classes, classes[i], classes[j]))
 }
 
 /// The place of a pair of classes among those of the candidates.
@@ -208,12 +218,26 @@ impl Needed {
         classes.iter().map(|&own| of(own)).sum()
     }
 
-    /// Whether the machines of all pairs cost less than all vectors of all classes.
-    fn in_pairs_is_less(&self, classes: &[usize], dim: usize) -> bool {
+    /// For each row whether it is evaluated by the machines of its pairs; else by all vectors of its classes. Together the pairs have several times the vectors of the
+    /// machine, and to read a vector takes as long as to evaluate it for some rows: few rows ask the classes.
+    fn in_pairs(&self, candidates: &[&[usize]], dim: usize) -> Vec<bool> {
         let n = self.sizes.len();
-        let pairs: usize = Pairwise::pairs(classes.len()).map(|(i, j)| self.pairs[Pairwise::place(n, classes[i], classes[j])]).sum();
-        let all: usize = classes.iter().map(|&class| self.sizes[class]).sum();
-        pairs * (dim + EXPONENTIAL + 1) <= all * (dim + EXPONENTIAL + n - 1)
+        let (pair, class) = (dim + EXPONENTIAL + 1, dim + EXPONENTIAL + n - 1);
+        let pairs_cost = |classes: &[usize]| pairs_of(n, classes).map(|k| self.pairs[k] * pair).sum::<usize>();
+        let classes_cost = |classes: &[usize]| classes.iter().map(|&c| self.sizes[c] * class).sum::<usize>();
+        let less: Vec<bool> = candidates.iter().map(|classes| pairs_cost(classes) <= classes_cost(classes)).collect();
+        let (mut pairs_asked, mut classes_asked, mut gained) = (vec![false; self.pairs.len()], vec![false; n], 0);
+        for classes in candidates.iter().zip(&less).filter(|(_, less)| **less).map(|(classes, _)| classes) {
+            pairs_of(n, classes).for_each(|pair| pairs_asked[pair] = true);
+            classes.iter().for_each(|&class| classes_asked[class] = true);
+            gained += classes_cost(classes) - pairs_cost(classes);
+        }
+        let read = |asked: &[bool], sizes: &[usize], cost: usize| -> usize {
+            asked.iter().zip(sizes).filter(|(asked, _)| **asked).map(|(_, size)| READ * size * cost).sum()
+        };
+        let (of_pairs, of_classes) = (read(&pairs_asked, &self.pairs, pair), read(&classes_asked, &self.sizes, class));
+        let enough = of_pairs <= of_classes + gained;
+        less.into_iter().map(|less| less && enough).collect()
     }
 }
 
@@ -243,8 +267,9 @@ mod tests {
         let (classes, evaluations) = ready.answer(&full, &data.points, &rows, &candidates).unwrap();
         assert_eq!(evaluations as usize, candidates.iter().map(|classes| vectors_of(pairwise, classes).len()).sum::<usize>());
         // First all by classes, then all by pairs.
-        for sizes in [vec![0; 3], vec![1000; 3]] {
+        for (sizes, by_pairs) in [(vec![0; 3], false), (vec![100_000; 3], true)] {
             needed.sizes = sizes;
+            assert!(needed.in_pairs(&chosen, 21).iter().all(|pairs| *pairs == by_pairs));
             let sums = ready.sums(&full, pairwise, &needed, &data.points, &rows, &chosen).unwrap();
             for (((row, classes), sums), class) in rows.iter().zip(&candidates).zip(&sums).zip(&classes) {
                 for (k, (i, j)) in Pairwise::pairs(classes.len()).enumerate() {

@@ -10,6 +10,7 @@ use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
     cascade::{Answer, EXPONENTIAL, Stage},
     decision::first_largest,
+    predict::Rows,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
 
@@ -25,11 +26,18 @@ pub(super) struct GuessedVotes {
 }
 
 /// What the pairs of one class say.
+#[derive(Clone)]
 enum Verdict {
     /// The class wins.
     Wins(Answer),
     /// It loses most to this one.
     Loses(usize),
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Verdict::Loses(0)
+    }
 }
 
 /// A pair of a class: its place among all, the other class, and 1 where the class is the first of the pair, else -1.
@@ -54,26 +62,29 @@ impl GuessedVotes {
     }
 
     /// What the stage makes of rows, with the candidate classes where they are asked for; `guesses` has a class for each row, or is empty.
-    pub fn answers(&self, stage: &Stage, points: &Points, rows: &[usize], guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
-        if rows.is_empty() {
+    pub fn answers(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
+        if rows.len() == 0 {
             return Ok(vec![]);
         }
         let own;
         let guesses = if guesses.is_empty() {
-            own = self.guess.get_or_init(|| Predictor::single(&self.sums())).each(points, rows, |_, outputs| first_largest(outputs))?;
+            own = self
+                .guess
+                .get_or_init(|| Predictor::single(&self.sums()))
+                .each(points, rows.clone(), |_, outputs| first_largest(outputs))?;
             &own
         } else {
             guesses
         };
-        let mut answers: Vec<Option<Answer>> = rows.iter().map(|_| None).collect();
+        let mut answers: Vec<Option<Answer>> = (0..rows.len()).map(|_| None).collect();
         let mut left: Vec<(usize, usize)> = guesses.iter().copied().enumerate().collect();
         for _ in 0..2 {
             left = self.ask(stage, points, rows, &left, ask, &mut answers)?;
         }
         if !left.is_empty() {
-            let chosen: Vec<usize> = left.iter().map(|(place, _)| rows[*place]).collect();
+            let chosen: Vec<usize> = left.iter().map(|(place, _)| rows.at(*place)).collect();
             let ready = self.whole.get_or_init(|| (self.prepare)(&self.machine));
-            let found = ready.each(points, &chosen, |_, outputs| stage.answer_with(outputs, ask))?;
+            let found = ready.each(points, Rows::Some(&chosen), |_, outputs| stage.answer_with(outputs, ask))?;
             left.iter().zip(found).for_each(|((place, _), found)| answers[*place] = Some(found));
         }
         Ok(answers.into_iter().flatten().collect())
@@ -84,7 +95,7 @@ impl GuessedVotes {
         &self,
         stage: &Stage,
         points: &Points,
-        rows: &[usize],
+        rows: &Rows,
         asked: &[(usize, usize)],
         ask: bool,
         answers: &mut [Option<Answer>],
@@ -95,8 +106,8 @@ impl GuessedVotes {
         let found = groups.into_par_iter().map(|(class, places)| {
             let own: Vec<Pair> = self.pairs(class).collect();
             let ready = self.classes[class].get_or_init(|| (self.prepare)(&self.of_pairs(&own)));
-            let chosen: Vec<usize> = places.iter().map(|&place| rows[place]).collect();
-            Ok((places, ready.each(points, &chosen, |_, outputs| verdict(stage, class, &own, outputs, ask))?))
+            let chosen: Vec<usize> = places.iter().map(|&place| rows.at(place)).collect();
+            Ok((places, ready.each(points, Rows::Some(&chosen), |_, outputs| verdict(stage, class, &own, outputs, ask))?))
         });
         let mut left = vec![];
         for found in found.collect::<Vec<Result<_>>>() {
@@ -185,7 +196,7 @@ mod tests {
         let stage = Stage { machine: machine.clone(), head: None, threshold: 0.05, exits: 0.0 };
         let all = machine.outputs_for(&points).unwrap();
         let ready = GuessedVotes::of(&machine, false, Predictor::new).unwrap();
-        let rows: Vec<usize> = (0..n).collect();
+        let rows = Rows::All(0..n);
         let (mut with_candidates, mut by_sums) = (0, 0);
         for shift in 0..4 {
             // The last time the guesses are its own.

@@ -102,7 +102,7 @@ impl Compression<'_> {
         if most == machine.n_vectors() && self.goals.about_size() && !self.goals.about_quality() {
             return Ok(unchanged(machine));
         }
-        let Cut { all, rows, held_out, places, certify, doubt } = self.cut()?;
+        let Cut { all, rows, held_out, certify, doubt } = self.cut()?;
         let held = held_out.as_ref().map_or(0, |rows| rows.len());
         let validator = Validator::new(machine, held_out, self.metric, self.goals.primary())?;
         if self.goals.max_loss.is_some() && validator.loss_before().is_none() {
@@ -144,7 +144,7 @@ impl Compression<'_> {
         };
         let trained_further = small != found.machine;
         let strategy = found.strategy.filter(|_| unseen && trained_further).map(|strategy| &self.strategies[strategy]);
-        let folded = strategy.map_or(Ok(None), |strategy| recalibrated_by_folds(&found.machine, strategy, &all, &places, watch))?;
+        let folded = strategy.map_or(Ok(None), |strategy| recalibrated_by_folds(&found.machine, strategy, &all, watch))?;
         let calibration = match (folded, validator.rows()) {
             (None, Some(rows)) => recalibrated(&found.machine, machine, rows, unseen)?,
             (folded, _) => folded,
@@ -209,18 +209,18 @@ impl Compression<'_> {
         let doubt = recognised.and_then(|recognised| recognised.doubt);
         if fresh.len() < 2 * FEW {
             let all = if data.len() > self.most_rows { Some(self.sample(data)) } else { None };
-            let Parts { rows, held_out, places } = Parts::of(all.as_ref().unwrap_or(data), self.seed)?;
-            return Ok(Cut { all, rows: Some(rows), held_out: Some(held_out), places, certify: None, doubt });
+            let Parts { rows, held_out } = Parts::of(all.as_ref().unwrap_or(data), self.seed)?;
+            return Ok(Cut { all, rows: Some(rows), held_out: Some(held_out), certify: None, doubt });
         }
         let (choose, certify) = plain_split(fresh.len(), 0.5, self.seed)?;
         let [choose, certify] = [choose, certify].map(|part| data.select(&part.into_iter().map(|i| fresh[i]).collect::<Vec<_>>()));
         let sampled = |rows: Dataset| if rows.len() > self.most_rows { self.sample(&rows) } else { rows };
         let old = data.without(&fresh);
-        let Parts { rows, held_out, places } = match old.len() < FEW {
+        let Parts { rows, held_out } = match old.len() < FEW {
             true => Parts::of(&sampled(choose), self.seed)?,
-            false => Parts { rows: sampled(old), held_out: choose, places: vec![] },
+            false => Parts { rows: sampled(old), held_out: choose },
         };
-        Ok(Cut { all: None, rows: Some(rows), held_out: Some(held_out), places, certify: Some(certify), doubt })
+        Ok(Cut { all: None, rows: Some(rows), held_out: Some(held_out), certify: Some(certify), doubt })
     }
 }
 
@@ -240,8 +240,6 @@ struct Cut {
     rows: Option<Dataset>,
     /// These choose.
     held_out: Option<Dataset>,
-    /// Where these stand among all.
-    places: Vec<usize>,
     /// These certify; none where there are none that are new.
     certify: Option<Dataset>,
     /// Why it cannot be known where they come from.

@@ -96,8 +96,6 @@ pub struct Parts {
     pub rows: Dataset,
     /// To validate on.
     pub held_out: Dataset,
-    /// Where these stand among all; empty where they are not apart from the others.
-    pub places: Vec<usize>,
 }
 
 impl Parts {
@@ -105,14 +103,14 @@ impl Parts {
     pub fn of(data: &Dataset, seed: u64) -> Result<Parts> {
         data.check_lengths()?;
         if data.len() < FEW {
-            return Ok(Parts { rows: data.clone(), held_out: data.clone(), places: vec![] });
+            return Ok(Parts { rows: data.clone(), held_out: data.clone() });
         }
         let part = HELD_OUT.min(MOST_HELD_OUT as f64 / data.len() as f64);
         let (rows, held_out) = match data.target {
             Target::Classes(_) => stratified_split(&data.target, part, seed)?,
             _ => plain_split(data.len(), part, seed)?,
         };
-        Ok(Parts { rows: data.select(&rows), held_out: data.select(&held_out), places: held_out })
+        Ok(Parts { rows: data.select(&rows), held_out: data.select(&held_out) })
     }
 }
 
@@ -233,8 +231,7 @@ mod tests {
     fn the_large_machine_is_as_good_as_itself_and_a_part_of_it_is_worse() {
         let data = banana(300, 1);
         let full = Svc { kernel: Kernel::gaussian(1.0), c: 10.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
-        let Parts { rows, held_out, places } = Parts::of(&data, 0).unwrap();
-        assert_eq!(data.select(&places).points, held_out.points);
+        let Parts { rows, held_out } = Parts::of(&data, 0).unwrap();
         assert_eq!((rows.len(), held_out.len()), (225, 75));
         let validator = Validator::new(&full, Some(held_out), None, PrimaryMetric::Loss).unwrap();
         let own = validator.metrics(&full).unwrap();
