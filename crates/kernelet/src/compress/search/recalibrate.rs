@@ -45,8 +45,7 @@ pub(super) fn recalibrated_by_folds(small: &Machine, strategy: &Strategy, all: &
     let mut outputs = Matrix::zeros(rows.len(), small.n_outputs());
     for fold in stratified_folds(&rows.target, FOLDS, 0)? {
         let others = rows.without(&fold);
-        // All rows of a class may be in one part.
-        let Ok(again) = strategy.again(small.clone(), &Task { data: Some(&others), ..*all }, watch) else { return Ok(None) };
+        let again = strategy.again(small.clone(), &Task { data: Some(&others), ..*all }, watch)?;
         if watch.cancelled() || again.decision != small.decision {
             return Ok(None);
         }
@@ -197,17 +196,18 @@ mod tests {
             let task = Task { machine: &large, data: Some(data), candidates: None };
             recalibrated_by_folds(&small, &strategy, &task, &Watch::none()).unwrap()
         };
-        let [folded, before, seen] = [
+        // Beside the best temperature on new rows, and that of rows which the machine has seen.
+        let [folded, best, seen] = [
             loss(by_folds(&data)),
-            loss(recalibrated(&small, &large, &held_out, true).unwrap()),
+            loss(recalibrated(&further, &large, &new, true).unwrap()),
             loss(recalibrated(&further, &large, &held_out, true).unwrap()),
         ];
-        assert!(folded <= before && folded < seen, "{folded} {before} {seen}");
+        assert!(folded < best + 0.01 && seen > best + 0.1, "{folded} {best} {seen}");
         assert_eq!(by_folds(&data.select(&(0..ENOUGH - 1).collect::<Vec<_>>())), None);
         let Target::Classes(classes) = &data.target else { panic!() };
         let rare: Vec<usize> =
             (0..data.len()).filter(|&i| classes.codes[i] != 2).chain(classes.codes.iter().position(|code| *code == 2)).collect();
-        assert_eq!(by_folds(&data.select(&rare)), None, "one row of a class");
+        assert!(by_folds(&data.select(&rare)).is_some(), "the one row of a class is in one part");
         assert_eq!(by_folds(&Dataset { target: Target::None, ..data.clone() }), None);
     }
 
