@@ -8,8 +8,8 @@ use super::{
     Machine, Prediction, Predictor,
     cascade::{Answer, Answers, Cascade, Stage, pairwise_of},
     deferred::Deferred,
+    each::Rows,
     guessed_votes::GuessedVotes,
-    predict::Rows,
 };
 use crate::{Result, data::Points};
 

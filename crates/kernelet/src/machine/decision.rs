@@ -57,7 +57,7 @@ impl Decision {
         }
     }
 
-    /// The number of classes that are told apart.
+    /// The number of classes.
     pub(super) fn n_classes(&self) -> usize {
         match self {
             Decision::Sign { .. } | Decision::Novelty => 2,

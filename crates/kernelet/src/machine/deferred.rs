@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
     cascade::{EXPONENTIAL, MOST_CANDIDATES, pairwise_of, vote_among},
-    predict::Rows,
+    each::Rows,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
 

@@ -10,7 +10,7 @@ use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
     cascade::{Answer, EXPONENTIAL, Stage},
     decision::first_largest,
-    predict::Rows,
+    each::Rows,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
 

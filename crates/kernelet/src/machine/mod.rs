@@ -4,6 +4,7 @@ pub mod cascade;
 mod cascade_predict;
 mod decision;
 mod deferred;
+mod each;
 mod evaluator;
 mod expansion;
 mod features;

@@ -3,10 +3,9 @@
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
 //! m (classes - 1) for the outputs; linear machines d q. A linear map to K numbers costs K d, and m K take the place of m d. No array of size n x m is made. A chunk is done by one thread in a
 //! fixed order, so any number of threads gives the same bits.
-use std::{cell::Cell, ops::Range};
-
 use super::{
     Decision, Machine,
+    each::with_space,
     evaluator::{Evaluator, Input, InputRows, Work},
 };
 #[cfg(feature = "cuda")]
@@ -68,80 +67,6 @@ impl Decision {
     }
 }
 
-/// Rows of points.
-#[derive(Clone)]
-pub(super) enum Rows<'a> {
-    /// All within a range, which nobody has looked at: a number that is not finite is an error that names it.
-    All(Range<usize>),
-    /// Some, in the order given, whose numbers are finite.
-    Some(&'a [usize]),
-}
-
-impl Rows<'_> {
-    pub fn len(&self) -> usize {
-        match self {
-            Rows::All(range) => range.len(),
-            Rows::Some(rows) => rows.len(),
-        }
-    }
-
-    pub fn at(&self, place: usize) -> usize {
-        match self {
-            Rows::All(range) => range.start + place,
-            Rows::Some(rows) => rows[place],
-        }
-    }
-
-    fn part(&self, places: Range<usize>) -> Self {
-        match self {
-            Rows::All(range) => Rows::All(range.start + places.start..range.start + places.end),
-            Rows::Some(rows) => Rows::Some(&rows[places]),
-        }
-    }
-
-    /// Their range, where they lie one after another.
-    fn lying(&self) -> Option<Range<usize>> {
-        match self {
-            Rows::All(range) => Some(range.clone()),
-            Rows::Some(rows) => {
-                let first = *rows.first()?;
-                rows.windows(2).all(|pair| pair[0] + 1 == pair[1]).then(|| first..first + rows.len())
-            }
-        }
-    }
-
-    fn gather(&self, points: &Points, into: &mut Points) {
-        if let Rows::Some(rows) = self {
-            let spare = std::mem::replace(into, Points::F64(Matrix::default()));
-            *into = points.select_into(rows, spare);
-        }
-    }
-}
-
-/// What a thread keeps from chunk to chunk and from call to call: fresh memory takes as long as the kernel values of a few vectors.
-struct Space {
-    work: Work,
-    out: Vec<f64>,
-    gathered: Points,
-}
-
-thread_local! {
-    static SPACE: Cell<Option<Box<Space>>> = const { Cell::new(None) };
-}
-
-/// Rows with more features leave no memory behind.
-const KEPT_FEATURES: usize = 4096;
-
-fn with_space<T>(dim: usize, run: impl FnOnce(&mut Space) -> T) -> T {
-    let fresh = || Box::new(Space { work: Work::default(), out: vec![], gathered: Points::F64(Matrix::default()) });
-    let mut space = SPACE.take().unwrap_or_else(fresh);
-    let made = run(&mut space);
-    if dim <= KEPT_FEATURES {
-        SPACE.set(Some(space));
-    }
-    made
-}
-
 /// A machine made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
 pub struct Predictor {
@@ -151,7 +76,7 @@ pub struct Predictor {
     pub(super) offsets: Vec<f64>,
     decision: Decision,
     pub(super) scale: Option<Scale>,
-    dim: usize,
+    pub(super) dim: usize,
 }
 
 impl Predictor {
@@ -194,55 +119,11 @@ impl Predictor {
         }
     }
 
-    fn check_width(&self, points: &Points) -> Result<()> {
+    pub(super) fn check_width(&self, points: &Points) -> Result<()> {
         if !points.is_sparse() && points.dim() != self.dim {
             return Err(Error::Shape { what: "features of a row", expected: self.dim, found: points.dim() });
         }
         Ok(())
-    }
-
-    /// What is made of the outputs of rows, in their order, on all threads of the current pool. Rows one after another are read where they lie, others are gathered for a
-    /// chunk, and outputs are kept for no longer.
-    pub(super) fn each<T: Clone + Default + Send>(
-        &self,
-        points: &Points,
-        rows: Rows,
-        make: impl Fn(usize, &[f64]) -> T + Sync,
-    ) -> Result<Vec<T>> {
-        self.check_width(points)?;
-        let q = self.offsets.len();
-        let mut made = vec![T::default(); rows.len()];
-        let chunk = |(c, made): (usize, &mut [T])| {
-            let first = c * ROWS;
-            let rows = rows.part(first..first + made.len());
-            with_space(self.dim, |Space { work, out, gathered }| {
-                out.resize(made.len() * q, 0.0);
-                match rows.lying() {
-                    Some(lying) => {
-                        let sound = self.chunk(InputRows::Points(points, lying.start), out, work);
-                        if matches!(rows, Rows::All(_)) && !sound && !points.are_finite(lying) {
-                            points.check_finite()?;
-                        }
-                    }
-                    None => {
-                        rows.gather(points, gathered);
-                        self.chunk(InputRows::Points(gathered, 0), out, work);
-                    }
-                }
-                if let Some(place) = out.iter().position(|output| !output.is_finite()) {
-                    return Err(Error::NotFinite { what: "an output", row: rows.at(place / q), column: place % q, value: out[place] });
-                }
-                made.iter_mut().enumerate().for_each(|(i, made)| *made = make(first + i, &out[i * q..(i + 1) * q]));
-                Ok(())
-            })
-        };
-        // What few rows need is done before threads are woken.
-        let chunks: Vec<Result<()>> = match made.len() <= ROWS {
-            true => made.chunks_mut(ROWS).enumerate().map(chunk).collect(),
-            false => made.par_chunks_mut(ROWS).enumerate().map(chunk).collect(),
-        };
-        chunks.into_iter().collect::<Result<()>>()?;
-        Ok(made)
     }
 
     /// The outputs f_k(x) + b_k, one row for each row of `points`, on all threads of the current pool.
