@@ -36,8 +36,36 @@ pub fn data(bytes: &[u8], format: Format) {
             );
         }
     }
-    let _ = read_bytes(bytes, "fuzz", &Reading { format: Some(format), table: Some(table()), ..Reading::default() });
+    for_a_model(bytes, format);
     from_a_file(bytes, format);
+}
+
+/// The rows for a model of a table or of named columns, whatever is said of the target and of columns to ignore.
+fn for_a_model(bytes: &[u8], format: Format) {
+    let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    let plain = Reading { format: Some(format), ..Reading::default() };
+    let models = [
+        Reading { table: Some(table()), ..plain.clone() },
+        Reading { table: Some(Encoding { named: false, ..table() }), ..plain.clone() },
+        Reading { names: Some(texts(&["b", "a"])), ..plain.clone() },
+        Reading { dim: Some(1), ..plain },
+    ];
+    for model in models {
+        for (wanted, target, ignore) in [
+            (Wanted::Nothing, None, vec![]),
+            (Wanted::Classes, None, vec![]),
+            (Wanted::Classes, Some("kind"), vec![]),
+            (Wanted::Values, Some("a"), vec![]),
+            (Wanted::Classes, Some("1"), texts(&["1"])),
+            (Wanted::Classes, None, texts(&["a"])),
+        ] {
+            let how = Reading { wanted, target_column: target.map(String::from), ignore, ..model.clone() };
+            if let Ok(read) = read_bytes(bytes, "fuzz", &how) {
+                let names = read.dataset.table.as_ref().map(Encoding::feature_names);
+                assert!(names.is_none_or(|names| names.len() == read.dataset.dim()));
+            }
+        }
+    }
 }
 
 /// A table of a model, whose columns are those of the seeds.
@@ -57,8 +85,28 @@ pub fn file(bytes: &[u8], name: &str) -> PathBuf {
     path
 }
 
+/// Where rows may come from besides a file of their format: packed by gzip or not, a directory, nothing, a device.
+fn from_elsewhere(bytes: &[u8], format: Format) {
+    let how = Reading { format: Some(format), wanted: Wanted::Classes, ..Reading::default() };
+    let packed = file(bytes, "rows.gz").to_string_lossy().into_owned();
+    let whole = read(&packed, &how).is_ok();
+    let opened = blocks(&packed, &how).and_then(|mut blocks| blocks.next_block().map(|block| (block, blocks.notes())));
+    // Columns of text are learned from all rows at once.
+    assert!(!whole || format != Format::Libsvm || opened.is_ok());
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        for path in ["/", "/nonexistent/rows"] {
+            assert!(read(path, &how).is_err() && read(path, &Reading::default()).is_err());
+            assert!(blocks(path, &how).and_then(|mut blocks| blocks.next_block()).is_err());
+        }
+        let _ = read("/dev/null", &how);
+        assert!(read("-", &Reading::default()).is_err());
+    });
+}
+
 /// A file gives the same rows whole, in blocks as `predict` reads them, and in blocks as training reads them.
 fn from_a_file(bytes: &[u8], format: Format) {
+    from_elsewhere(bytes, format);
     let ending = if format == Format::Libsvm { "svm" } else { format.name() };
     let path = &file(bytes, &format!("rows.{ending}")).to_string_lossy().into_owned();
     let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
