@@ -269,12 +269,8 @@ fn training_from_a_start_keeps_its_columns_and_categories() {
     let data = folder.file("later.csv", format!("sex,age,job,hours,pay\n{lines}"));
     let features = |model: &str| run(&["inspect", model, "--json"]).succeeded().json()["table"].clone();
     for more in [&[][..], &["--vectors", "6"], &["--vectors", "6", "--reservoir", "100"], &["--vectors", "6", "--blocks", "always"]] {
-        let (from, later) = (folder.path("from.model"), folder.path("later.model"));
-        let shaped = [
-            &["train", &folder.path("census.csv"), "-o", &from, "--ignore", "id"][..],
-            &SETTINGS,
-            if more.is_empty() { &[] } else { &more[..2] },
-        ];
+        let (census, from, later) = (folder.path("census.csv"), folder.path("from.model"), folder.path("later.model"));
+        let shaped = [&["train", &census, "-o", &from, "--ignore", "id"][..], &SETTINGS, if more.is_empty() { &[] } else { &more[..2] }];
         run(&shaped.concat()).succeeded();
         let ran = train(&data, &later, &[&["--start", &from][..], more].concat()).succeeded();
         assert!(ran.err.contains("1 value of \"job\" not seen in training, first \"Pilot\""), "{more:?}: {}", ran.err);
