@@ -19,6 +19,8 @@ Block = tuple[Any, Any, Any]
 def plain_block(X, y, weights=None) -> Block:
     """Rows as the library takes them, with their targets as they are."""
     X = X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
+    if np.iscomplexobj(X):
+        raise ValueError("complex numbers are not supported; give their real parts, or both as features")
     if not sp.issparse(X) and X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     return X, np.asarray(y), None if weights is None else np.asarray(weights, dtype=np.float64)
@@ -27,6 +29,9 @@ def plain_block(X, y, weights=None) -> Block:
 def outline_of(block: Block, classes: bool) -> tuple[int, int, Any]:
     """Rows, features, and the labels or the number of targets of a block."""
     X, y, _ = block
+    if X.ndim != 2 or y.ndim not in ((1,) if classes else (1, 2)):
+        wanted = "labels of one dimension" if classes else "targets of one or two dimensions"
+        raise ValueError(f"a block has X of {X.ndim} and y of {y.ndim} dimensions, but needs rows of two and {wanted}")
     if len(y) != X.shape[0]:
         raise ValueError(f"a block has {X.shape[0]} rows but {len(y)} targets")
     return X.shape[0], X.shape[1], np.unique(y) if classes else (1 if y.ndim == 1 else y.shape[1])
@@ -36,7 +41,7 @@ def sums_of(block: Block, first: int, ask: bytes, classes=None) -> bytes:
     """The sums of one block, of which `first` rows come before."""
     X, y, weights = block
     targets = np.asarray(y, dtype=np.float64) if classes is None else np.searchsorted(classes, y).astype(np.float64)
-    targets = aligned(np.ascontiguousarray(targets.reshape(len(y), -1)))
+    targets = aligned(np.ascontiguousarray(targets.reshape(len(y), y.shape[1] if y.ndim == 2 else 1)))
     return _core.block_sums(ask, rows_of(X), targets, None if weights is None else weights.tolist(), first)
 
 
@@ -81,6 +86,13 @@ def fit_by_passes(estimator: Any, passes: Callable[[bytes], bytes], n_rows: int,
     return estimator._keep([machine])
 
 
+def checked(block: Any, index: int) -> Block:
+    """One block as the library takes it."""
+    if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
+        raise TypeError(f"block {index} is of type {type(block).__name__}, but must be a tuple (X, y) or (X, y, sample_weight)")
+    return plain_block(*block)
+
+
 class Blocks:
     """Estimators that can be trained on blocks of rows."""
 
@@ -98,10 +110,12 @@ class Blocks:
         self : estimator
             The fitted estimator, with ``train_error_`` on all rows and the number of passes, ``n_passes_``.
         """
-        if hasattr(blocks, "__next__"):
-            raise TypeError("an iterator gives its blocks once, and training passes over them again and again; give a function that returns an iterator")
-        again = blocks if callable(blocks) else lambda: (blocks[index] for index in range(len(blocks)))
-        each = lambda: (plain_block(*block) for block in again())  # noqa: E731
+        if callable(blocks):
+            each = lambda: (checked(block, index) for index, block in enumerate(blocks()))  # noqa: E731
+        elif isinstance(blocks, (str, bytes, dict)) or not (hasattr(blocks, "__len__") and hasattr(blocks, "__getitem__")):
+            raise TypeError(f"blocks is of type {type(blocks).__name__}, but must be a sequence, such as a list, or a function that returns an iterator: it is passed over several times")
+        else:
+            each = lambda: (checked(blocks[index], index) for index in range(len(blocks)))  # noqa: E731
         classes = isinstance(self, Labels)
         outlines = [outline_of(block, classes) for block in each()]
         starts, dim, target = combined(outlines, classes)
@@ -109,9 +123,10 @@ class Blocks:
 
         def passes(ask: bytes) -> bytes:
             sums: list[bytes] = []
-            for block, (rows, *_), first in zip(each(), outlines, starts, strict=False):
-                if block[0].shape[0] != rows:
-                    raise ValueError(f"block {len(sums) + 1} has {block[0].shape[0]} rows, but had {rows} before; every pass needs the same blocks")
+            for index, (block, outline, first) in enumerate(zip(each(), outlines, starts, strict=False)):
+                rows, features, found = outline_of(block, classes)
+                if (rows, features) != outline[:2] or not np.array_equal(found, outline[2]):
+                    raise ValueError(f"block {index} has changed since the first pass over the rows; every pass needs the same rows")
                 sums.append(sums_of(block, first, ask, known))
             if len(sums) != len(outlines):
                 raise ValueError(f"there are {len(sums)} blocks, but there were {len(outlines)} before; every pass needs the same blocks")

@@ -3,9 +3,9 @@ use std::time::Instant;
 
 use clap::Args;
 use kernelet::{
-    data::{Dataset, Label, read::Wanted},
+    data::{Dataset, Label, Target, read::Wanted},
     evaluate::{Confusion, Reconstruction, RunningScores, Scores, agreement, reconstruction},
-    machine::{Machine, Prediction, Predictor},
+    machine::{Machine, Prediction, Predictor, cascade::Answers},
 };
 use serde::Serialize;
 
@@ -70,11 +70,12 @@ impl Evaluate {
             let (following, done) = rayon::join(
                 || blocks.next(session),
                 || -> Result<()> {
-                    let ((prediction, evaluations), seconds) = timed(sums.rows == 0, || match &cascade {
-                        None => predictor.predict(&data.points).map(|prediction| (prediction, 0)),
-                        Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction, answers.evaluations)),
+                    let ((prediction, answers), seconds) = timed(sums.rows == 0, || match &cascade {
+                        None => predictor.predict(&data.points).map(|prediction| (prediction, None)),
+                        Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction.clone(), Some(answers))),
                     })?;
-                    (sums.seconds, sums.evaluations) = (sums.seconds + seconds, sums.evaluations + evaluations as u64);
+                    sums.seconds += seconds;
+                    answers.map_or(Ok(()), |answers| sums.answers.add(&answers, &data))?;
                     if wanted == Wanted::Nothing {
                         sums.kept.push((data.len(), reconstruction(machine, &data.points)?));
                     } else {
@@ -102,7 +103,8 @@ impl Evaluate {
         let mut evaluated = Evaluated::new(sums.rows, scores, agreement, self.against.is_some(), sums.seconds);
         evaluated.uncertainty = sums.uncertainty;
         if let Loaded::Cascade(cascade) = &loaded {
-            evaluated.cost = Some(sums.evaluations as f64 / (sums.rows * cascade.promise.full_vectors).max(1) as f64);
+            evaluated.cost = Some(sums.answers.evaluations as f64 / (sums.rows * cascade.promise.full_vectors).max(1) as f64);
+            evaluated.abstained = cascade.full.is_none().then(|| Abstained::of(sums.answers, sums.rows)).transpose()?;
         }
         session.answer(&evaluated)
     }
@@ -126,8 +128,28 @@ struct Sums {
     scores: RunningScores,
     uncertainty: Uncertainty,
     kept: Vec<(usize, Reconstruction)>,
-    evaluations: u64,
+    answers: AnswerSums,
     seconds: f64,
+}
+
+/// What is kept of the answers of a cascade.
+#[derive(Default)]
+struct AnswerSums {
+    evaluations: u64,
+    answered: usize,
+    scores: RunningScores,
+}
+
+impl AnswerSums {
+    fn add(&mut self, answers: &Answers, data: &Dataset) -> Result<()> {
+        self.evaluations += answers.evaluations;
+        let rows = answers.answered();
+        self.answered += rows.len();
+        if !rows.is_empty() && data.target != Target::None {
+            self.scores.add(&answers.prediction.select(&rows), &data.select(&rows))?;
+        }
+        Ok(())
+    }
 }
 
 /// Another machine, and on how many rows it agrees.
@@ -224,11 +246,34 @@ struct Evaluated {
     /// Kernel evaluations of a cascade as a fraction of its full machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
+    #[serde(flatten)]
+    abstained: Option<Abstained>,
     agreement: Option<f64>,
     seconds: f64,
     rows_per_second: f64,
     #[serde(skip)]
     compared: bool,
+}
+
+/// What a cascade that abstains leaves open.
+#[derive(Serialize)]
+struct Abstained {
+    /// The fraction of the rows without an answer.
+    unanswered: f64,
+    /// The error of the others; none where there are none.
+    error_answered: Option<f64>,
+}
+
+impl Abstained {
+    fn of(sums: AnswerSums, rows: usize) -> Result<Self> {
+        let error_answered = if sums.answered == 0 { None } else { Some(sums.scores.scores()?.loss()) };
+        Ok(Abstained { unanswered: 1.0 - sums.answered as f64 / rows.max(1) as f64, error_answered })
+    }
+
+    fn text(&self) -> String {
+        let error = self.error_answered.map_or(String::new(), |error| format!("; error of the others {}", percent(error)));
+        format!("{} of the rows, counted as wrong{error}", percent(self.unanswered))
+    }
 }
 
 #[derive(Serialize)]
@@ -258,14 +303,34 @@ impl Evaluated {
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement, seconds, rows_per_second, compared }
+        Evaluated {
+            rows,
+            figures,
+            uncertainty: Uncertainty::default(),
+            cost: None,
+            abstained: None,
+            agreement,
+            seconds,
+            rows_per_second,
+            compared,
+        }
     }
 
     /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement: None, seconds, rows_per_second, compared }
+        Evaluated {
+            rows,
+            figures,
+            uncertainty: Uncertainty::default(),
+            cost: None,
+            abstained: None,
+            agreement: None,
+            seconds,
+            rows_per_second,
+            compared,
+        }
     }
 }
 
@@ -292,6 +357,7 @@ impl Answer for Evaluated {
             }
         };
         pairs.extend(self.uncertainty.pairs());
+        pairs.extend(self.abstained.iter().map(|abstained| ("no answer", abstained.text())));
         pairs.extend(self.cost.map(|value| ("cost", format!("{} of the full machine's kernel evaluations", percent(value)))));
         if self.compared {
             pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));
