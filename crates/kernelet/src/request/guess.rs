@@ -30,10 +30,10 @@ impl Train {
     /// ```
     pub fn guessed(&self, mut data: Dataset) -> (Train, Dataset) {
         let mut train = self.clone();
-        if let (None, Target::Classes(classes)) = (self.learner, &data.target) {
-            if let Some(values) = values_of(classes) {
-                (train.learner, data.target) = (Some(LearnerName::Ridge), Target::Values(values));
-            }
+        if let (None, Target::Classes(classes)) = (self.learner, &data.target)
+            && let Some(values) = values_of(classes)
+        {
+            (train.learner, data.target) = (Some(LearnerName::Ridge), Target::Values(values));
         }
         let nothing_else = Train { learner: self.learner, seed: self.seed, ..Train::default() } == *self;
         if nothing_else && matches!(train.learner(), LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge | LearnerName::Svr) {
