@@ -2,7 +2,10 @@
 //! more pass for each evaluation, which the gradient by the vectors takes where it does not come along with Newton's rounds.
 //!
 //! `scale DATA VECTORS GAMMA STEPS`: the large-margin estimator with C = 10 on the rows of a file.
-use std::env;
+use std::{
+    env,
+    io::{Write, stdout},
+};
 
 use kernelet::{
     Error, Result,
@@ -56,10 +59,12 @@ fn main() -> Result<()> {
     let ((exact, evaluations, a), (fused, _, b)) = (run(1e-11)?, run(BlockLearner::default().inexact)?);
     let part = |of: u64| 100.0 * fused as f64 / of as f64;
     let (apart, value) = (exact + evaluations, 100.0 * (b / a - 1.0));
-    println!(
+    writeln!(
+        stdout(),
         "exact {apart} passes, {exact} with the gradient along, W {a:.3}; fused {fused} passes ({:.1} and {:.1} %), W {b:.3} ({value:+.2} %)",
         part(apart),
         part(exact)
-    );
+    )
+    .map_err(|error| Error::io("the standard output", error))?;
     Ok(())
 }
