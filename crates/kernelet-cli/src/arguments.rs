@@ -113,12 +113,17 @@ mod tests {
                     (c, Some(q)) if c == q => quote = None,
                     (' ', None) => {
                         spaces += 1;
-                        (!word.is_empty()).then(|| words.push(std::mem::take(&mut word)));
+                        if !word.is_empty() {
+                            words.push(std::mem::take(&mut word));
+                        }
                     }
                     ('#' | '>' | '<' | '|' | '&' | ';', None) if word.is_empty() => break,
                     // Two spaces begin a remark.
                     _ if spaces > 1 && word.is_empty() => break,
-                    _ => (word.push(c), spaces = 0).0,
+                    _ => {
+                        word.push(c);
+                        spaces = 0;
+                    }
                 }
             }
             let pattern = |word: &String| word.contains("..") || word.contains('[') || word.contains('|') || word == "\\";
