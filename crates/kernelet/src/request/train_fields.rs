@@ -124,7 +124,7 @@ pub(super) const FIELDS: &[Field] = &[
         "method",
         "NAME",
         Method::names,
-        "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, fisher, logistic, one-class, pca for the estimators of these \
+        "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, huber, fisher, logistic, one-class, pca for the estimators of these \
          names. On a basis chosen before: greedy-basis, online-basis (one pass, with --max-error), rpcholesky, kmeans or random; matching-pursuit, by what kernel columns explain of the targets; fisher-pursuit, by the classes, for fisher; support-vectors, those \
          of the full machine, whatever their number, for svc. As the machines that papers compare with, \
          for svc: rs, mrs (new vectors near the full machine), rsvm, rsvm-squared, mrsvm (random rows), rvm-margin (relevance vectors).",

@@ -116,8 +116,12 @@ mod tests {
     };
 
     fn check(task: &DirectTask, data: &Dataset, gamma: f64) {
+        check_to(task, data, gamma, 1e-7);
+    }
+
+    fn check_to(task: &DirectTask, data: &Dataset, gamma: f64, tolerance: f64) {
         let ready = Ready::new(task, data).unwrap();
-        assert_gradient(&Kernel::gaussian(gamma), &data.points, || ready.inner(), 1e-7);
+        assert_gradient(&Kernel::gaussian(gamma), &data.points, || ready.inner(), tolerance);
     }
 
     #[test]
@@ -129,7 +133,8 @@ mod tests {
         let rows = two.points.to_dense();
         let values = Matrix::from_fn(120, 2, |i, k| (rows.at(i, 0) + k as f64).sin());
         let data = Dataset { target: Target::Values(values), weights: Some((0..120).map(|i| 1.0 + (i % 2) as f64).collect()), ..two };
-        check(&DirectTask::Huber(Huber { c: 5.0, epsilon: 0.2, ..Huber::default() }), &data, 0.8);
+        // The second derivative jumps where a residual passes epsilon, as that of the squared hinge does: differences there are less exact.
+        check_to(&DirectTask::Huber(Huber { c: 5.0, epsilon: 0.2, ..Huber::default() }), &data, 0.8, 1e-6);
         check(&DirectTask::Svr(Svr { c: 5.0, epsilon: 0.05, ..Svr::default() }), &data, 0.8);
     }
 
