@@ -1,3 +1,6 @@
+# The name of the machine for the compiler.
+HOST = $(shell rustc -vV | sed -n 's/host: //p')
+
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
 .PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
@@ -87,14 +90,17 @@ mutants: ## mutation testing of MUTATED (SMO solver, refits, fused evaluator) by
 	cargo build --quiet --manifest-path mutants/Cargo.toml
 	mutants/target/debug/mutants $(MUTATED) -- $(MUTANT_TESTS)
 
-# One target after another, SECONDS each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
+# One target after another, SECONDS of processor time each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
 SECONDS ?= 60
 FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model cache differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
+	CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz build -s none --codegen-units 16
 	for name in $(FUZZ); do \
 		words=fuzz/dictionaries/$$name.dict; [ ! -f $$words ] && words= || words=-dict=$$words; \
-		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz run -s none --codegen-units 16 "$$name" target/fuzz-corpus/"$$name" -- $$words -max_total_time=$(SECONDS) -rss_limit_mb=4096 -timeout=60 || exit 1; \
+		mkdir -p target/fuzz-corpus/$$name fuzz/artifacts/$$name; \
+		python3 fuzz/run.py target/fuzz/$(HOST)/release/$$name target/fuzz-corpus/$$name $(SECONDS) $$words \
+			-artifact_prefix=fuzz/artifacts/$$name/ -rss_limit_mb=4096 -timeout=60 || exit 1; \
 	done
 
 # The compiler must be the one whose LLVM tools are there: rustup component add llvm-tools --toolchain nightly.
@@ -108,7 +114,7 @@ fuzz-coverage: ## line coverage of every reader by the corpora that make fuzz ha
 		| grep -E 'data/(read|table)|model/|Filename'
 
 asan: ## the tests of kernels, prediction, readers and model files under AddressSanitizer; needs a nightly toolchain
-	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$(CURDIR)/target/asan cargo +nightly test -p kernelet --lib --target $(shell rustc -vV | sed -n 's/host: //p') -- \
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$(CURDIR)/target/asan cargo +nightly test -p kernelet --lib --target $(HOST) -- \
 		kernel:: machine::predict data::read model::native model::libsvm
 
 test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
@@ -214,7 +220,7 @@ bench-export: ## time, size and agreement of exported machines, and the ONNX gra
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/export.py $(if $(REPEAT),--repeat $(REPEAT))
 
-bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DATA=DIR has the sets, DRAWS=K, PARTS=sets,probabilities,deviations
+bench-trust-sets: ## cover of prediction sets, probabilities and deviations; DATA=DIR has the sets, DRAWS=K, PARTS=sets,probabilities,compressed,deviations
 	cargo build --release -p kernelet-cli
 	test -d target/peers-venv || python3 -m venv target/peers-venv
 	target/peers-venv/bin/pip install --quiet numpy

@@ -136,6 +136,7 @@ def training(module, n, d, m, q, active):
     x[:, d] = 1
     squares, z = (x[:, :d] ** 2).sum(1), cp.random.standard_normal((m, d))
     z_squares, width = (z**2).sum(1), m + 1
+    z = cp.concatenate([z, cp.ones((m, 1))], 1)
     values, coordinates, pulled, inverse = cp.zeros((n, m)), cp.ones((n, width)), cp.zeros((n, m)), cp.tril(cp.random.standard_normal((m, m)))
     tiles = lambda a, b: (-(-a // 64), -(-b // 64))
     took = {}
@@ -144,7 +145,7 @@ def training(module, n, d, m, q, active):
         kernel = function(module, name)
         took[label] = round(median_ms(lambda: kernel(grid, (threads,), arguments), 5), 3)
 
-    timed("kernel_values", "kernel_values", tiles(n, m), 128, (x, i32(d + 1), squares, z, z_squares, values, i32(n), i32(m), i32(d), f64(1 / d)))
+    timed("kernel_values", "kernel_values", tiles(n, m), 128, (x, squares, z, z_squares, values, i32(n), i32(m), i32(d), f64(1 / d)))
     timed("coordinates", "coordinates", tiles(n, m), 128, (values, inverse, coordinates, i32(width), i32(n), i32(m)))
     weights, outputs = cp.random.standard_normal((q, width)), cp.zeros((n, q))
     timed("outputs", "outputs", tiles(n, q), 128, (coordinates, i32(width), weights, outputs, i32(n), i32(q), i32(width)))

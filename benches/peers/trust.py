@@ -8,7 +8,7 @@ certified beside the smallest that keeps the loss on a large pool, from a native
 `validity` (DATA=DIR): machines of fixed sizes on the sets of the papers, rows drawn with replacement from all that were not trained on; how often the promise
 of a loss is false on that pool, by the library's bounds (the example program `trust`). `cascades` (DATA=DIR): the example program makes the stages once, as
 `compress --cascade` makes them, then draws calibration and test rows again and again, and measures the processor time of one cascade beside that of the full
-machine. Also whether labels of a cascade are the same on 1, 2 and 3 threads and from C.
+machine, part by part, in a batch of all test rows and in one of 30,000. Also whether labels of a cascade are the same on 1, 2 and 3 threads and from C.
 """
 import argparse
 import json
@@ -150,6 +150,15 @@ def from_c(folder, model, rows):
     return answered == [str(label) for label in kernelet("predict", model, few)["predictions"]]
 
 
+def times(folder, test, made):
+    """The processor time of cascades, by parts: of the test rows in one batch, and of 30,000 rows, the test rows again and again."""
+    arrays = np.load(test)
+    again = -(-30_000 // len(arrays["X"]))
+    many = save(folder / "many.npz", np.tile(arrays["X"], (again, 1)), np.tile(arrays["y"], again))
+    for rows in (test, many):
+        print("\n" + drawn("time", rows, *made), flush=True)
+
+
 def cascades(folder, data, names, allowed, draws):
     for name in names:
         _, gamma, c, _, n_calibrate, _ = SETS[name]
@@ -158,6 +167,7 @@ def cascades(folder, data, names, allowed, draws):
         print(f"\n{name}, {allowed}\n\n" + drawn("cascades", draws, train, held, folder / "m", n_calibrate, *allowed), flush=True)
         arrays = np.load(held)
         calibrate, test = (save(folder / f"{part}.npz", arrays["X"][rows], arrays["y"][rows]) for part, rows in [("c", slice(0, n_calibrate)), ("e", slice(n_calibrate, None))])
+        times(folder, test, [folder / f"m.{part}.cascade" for part in allowed])
         made = kernelet("compress", folder / "m", "-o", folder / "k.model", "--cascade", "--max-disagreement", allowed[-1], "--data", train, "--calibrate", calibrate, "--test", test)
         labels = [kernelet("predict", folder / "k.model", test, "--threads", threads)["predictions"] for threads in (1, 2, 3)]
         same = labels[0] == labels[1] == labels[2]

@@ -1,6 +1,6 @@
 """How honest are prediction sets, probabilities and deviations on rows that nothing was fitted on?
 
-Sets: cover over draws of calibration and test rows. Probabilities: USPS with 100 vectors, trained and compressed. Deviations: kin40k with 100 vectors.
+Sets: cover over draws of calibration and test rows. Probabilities: USPS with 100 vectors, trained and compressed; compressed: several sets. Deviations: kin40k with 100 vectors.
 """
 
 import argparse
@@ -88,6 +88,36 @@ def probabilities(program, directory):
                 print(f"| {protocol} | {name} | {100 * scores['error']:.2f} % | {scores['log_loss']:.4f} | {scores['calibration_error']:.4f} |", flush=True)
 
 
+# Set, training rows, vectors, seed of the split, flags of the training.
+COMPRESSED = [
+    ("usps", 4298, 100, 0, ["--gamma", "0.0078125", "--c", "10"]),
+    ("usps", 4298, 100, 1, ["--gamma", "0.0078125", "--c", "10"]),
+    ("usps", 4298, 100, 3, ["--gamma", "0.0078125", "--c", "10"]),
+    ("usps", 2000, 50, 2, ["--gamma", "0.0078125", "--c", "10"]),
+    ("letter", 4000, 150, 0, ["--scale", "standard", "--gamma", "0.1", "--c", "10"]),
+    ("letter", 2000, 60, 1, ["--scale", "standard", "--gamma", "0.1", "--c", "10"]),
+    ("waveform", 400, 15, 0, ["--gamma", "0.05"]),
+    ("banana", 400, 15, 0, ["--gamma", "1", "--c", "10"]),
+    ("ringnorm", 400, 15, 0, ["--gamma", "0.1", "--c", "10"]),
+]
+
+
+def compressed(program, directory):
+    """Probabilities after compress, on random splits."""
+    print("\nprobabilities after compress\n| set | rows | vectors | split | error | log loss | calibration error |\n|---|---|---|---|---|---|---|")
+    for name, rows, vectors, seed, flags in COMPRESSED:
+        X, y = pool(directory, name)
+        order = np.random.default_rng(seed).permutation(len(X))
+        train, new = order[:rows], order[rows:]
+        with tempfile.TemporaryDirectory() as folder:
+            data, test = write(folder, "train", X[train], y[train]), write(folder, "test", X[new], y[new])
+            full, small = (str(Path(folder) / part) for part in ("full", "small"))
+            run(program, "train", data, "-o", full, *flags, "--probability", "sigmoid")
+            run(program, "compress", full, "-o", small, "--data", data, "--vectors", str(vectors))
+            scores = run(program, "evaluate", small, test)
+        print(f"| {name} | {rows} | {vectors} | {seed} | {100 * scores['error']:.2f} % | {scores['log_loss']:.4f} | {scores['calibration_error']:.4f} |", flush=True)
+
+
 def deviations(program, directory, rows):
     """kin40k: density and cover of the deviations on rows not trained on."""
     print(f"\nkin40k, {rows} rows, 100 vectors\n| machine | r2 | NLPD | cover of 95 % |\n|---|---|---|---|")
@@ -111,13 +141,15 @@ def main():
     parser.add_argument("--draws", type=int, default=100)
     parser.add_argument("--calibration-rows", type=int, default=1000)
     parser.add_argument("--rows", type=int, default=10000, help="training rows of kin40k")
-    parser.add_argument("--parts", default="sets,probabilities,deviations")
+    parser.add_argument("--parts", default="sets,probabilities,compressed,deviations")
     asked = parser.parse_args()
     parts = asked.parts.split(",")
     if "sets" in parts:
         cover(asked.program, asked.data_dir, asked.draws, asked.calibration_rows)
     if "probabilities" in parts:
         probabilities(asked.program, asked.data_dir)
+    if "compressed" in parts:
+        compressed(asked.program, asked.data_dir)
     if "deviations" in parts:
         deviations(asked.program, asked.data_dir, asked.rows)
 

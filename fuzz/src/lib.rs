@@ -5,7 +5,7 @@ use std::{
 };
 
 use kernelet::{
-    data::read::{FileBlocks, Format, Reading, Wanted, blocks, read, read_bytes},
+    data::read::{FileBlocks, Format, Reading, Wanted, blocks, read, read_arrays, read_bytes},
     data::{Column, Dataset, Encoding, MISSING, RowBlocks},
     machine::Machine,
     model::{self, Kind, cascade, centre_scale, range::Range},
@@ -13,6 +13,9 @@ use kernelet::{
 
 /// Reads data of a format for training and for a model. Whatever is accepted is finite, and as wide as it says.
 pub fn data(bytes: &[u8], format: Format) {
+    if format == Format::Npz {
+        let _ = read_arrays(bytes, "fuzz");
+    }
     for wanted in [Wanted::Nothing, Wanted::Classes, Wanted::Values] {
         for dim in [None, Some(3)] {
             let how = Reading { format: Some(format), wanted, dim, ..Reading::default() };
@@ -36,8 +39,36 @@ pub fn data(bytes: &[u8], format: Format) {
             );
         }
     }
-    let _ = read_bytes(bytes, "fuzz", &Reading { format: Some(format), table: Some(table()), ..Reading::default() });
+    for_a_model(bytes, format);
     from_a_file(bytes, format);
+}
+
+/// The rows for a model of a table or of named columns, whatever is said of the target and of columns to ignore.
+fn for_a_model(bytes: &[u8], format: Format) {
+    let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+    let plain = Reading { format: Some(format), ..Reading::default() };
+    let models = [
+        Reading { table: Some(table()), ..plain.clone() },
+        Reading { table: Some(Encoding { named: false, ..table() }), ..plain.clone() },
+        Reading { names: Some(texts(&["b", "a"])), ..plain.clone() },
+        Reading { dim: Some(1), ..plain },
+    ];
+    for model in models {
+        for (wanted, target, ignore) in [
+            (Wanted::Nothing, None, vec![]),
+            (Wanted::Classes, None, vec![]),
+            (Wanted::Classes, Some("kind"), vec![]),
+            (Wanted::Values, Some("a"), vec![]),
+            (Wanted::Classes, Some("1"), texts(&["1"])),
+            (Wanted::Classes, None, texts(&["a"])),
+        ] {
+            let how = Reading { wanted, target_column: target.map(String::from), ignore, ..model.clone() };
+            if let Ok(read) = read_bytes(bytes, "fuzz", &how) {
+                let names = read.dataset.table.as_ref().map(Encoding::feature_names);
+                assert!(names.is_none_or(|names| names.len() == read.dataset.dim()));
+            }
+        }
+    }
 }
 
 /// A table of a model, whose columns are those of the seeds.
@@ -57,13 +88,41 @@ pub fn file(bytes: &[u8], name: &str) -> PathBuf {
     path
 }
 
+/// Where rows may come from besides a file of their format: packed by gzip or not, a directory, nothing, a device.
+fn from_elsewhere(bytes: &[u8], format: Format) {
+    let how = Reading { format: Some(format), wanted: Wanted::Classes, ..Reading::default() };
+    let packed = file(bytes, "rows.gz").to_string_lossy().into_owned();
+    let whole = read(&packed, &how).is_ok_and(|read| read.dataset.check().is_ok());
+    let opened = blocks(&packed, &how).and_then(|mut blocks| blocks.next_block().map(|block| (block, blocks.notes())));
+    // Columns of text are learned from all rows at once.
+    assert!(!whole || format != Format::Libsvm || opened.is_ok());
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| {
+        for path in ["/", "/nonexistent/rows"] {
+            assert!(read(path, &how).is_err() && read(path, &Reading::default()).is_err());
+            assert!(blocks(path, &how).and_then(|mut blocks| blocks.next_block()).is_err());
+        }
+        let _ = read("/dev/null", &how);
+        assert!(read("-", &Reading::default()).is_err());
+    });
+}
+
 /// A file gives the same rows whole, in blocks as `predict` reads them, and in blocks as training reads them.
 fn from_a_file(bytes: &[u8], format: Format) {
+    from_elsewhere(bytes, format);
     let ending = if format == Format::Libsvm { "svm" } else { format.name() };
     let path = &file(bytes, &format!("rows.{ending}")).to_string_lossy().into_owned();
     let how = Reading { wanted: Wanted::Classes, ..Reading::default() };
     let whole = read(path, &how).ok().filter(|read| read.dataset.check().is_ok()).map(|read| read.dataset);
     let opened = FileBlocks::open(path, &how, None, 1 << 22);
+    for wanted in [Wanted::Nothing, Wanted::Values] {
+        let _ = FileBlocks::open(path, &Reading { wanted, ..how.clone() }, None, 1 << 22).and_then(|blocks| blocks.block(0).map(|_| ()));
+    }
+    let known = Reading { table: Some(table()), ..Reading::default() };
+    if let Ok(mut blocks) = blocks(path, &known) {
+        while let Ok(Some(_)) = blocks.next_block() {}
+        blocks.notes();
+    }
     if let (Some(whole), Ok(blocks)) = (&whole, &opened) {
         assert_eq!(blocks.outline().n_rows, whole.len() as u64);
         for index in 0..blocks.n_blocks() {
@@ -119,8 +178,11 @@ pub fn machine(bytes: &[u8]) {
 
 /// Every export is written or refused.
 pub fn exported(machine: &Machine) {
-    let _ = model::libsvm::to_text(machine);
-    let _ = model::json::to_text(machine);
+    let saved = file(b"", "exported");
+    assert_eq!(model::libsvm::save(machine, &saved).is_ok(), model::libsvm::to_text(machine).is_ok());
+    if model::json::save(machine, &saved).is_ok() {
+        assert!(model::load(&saved).is_ok());
+    }
     if machine.n_vectors() * machine.dim() < 10_000 {
         let _ = model::onnx::to_bytes(machine, &Default::default());
     }
@@ -137,6 +199,16 @@ pub fn cascade(bytes: &[u8]) {
     }
 }
 
+/// Machines of two features for classes and for numbers.
+const CLASSES: &str = concat!(
+    r#"{"format": "kernelet-json", "version": 2, "program": "fuzz", "kernel": {"name": "gaussian", "gamma": 0.5}, "dim": 2, "offsets": [0.1], "#,
+    r#""coefficients": [[1.0]], "vectors": [[0.0, 1.0]], "decision": {"rule": "sign", "negative": "-1", "positive": "1"}}"#
+);
+const NUMBERS: &str = concat!(
+    r#"{"format": "kernelet-json", "version": 2, "program": "fuzz", "kernel": {"name": "gaussian", "gamma": 0.5}, "dim": 2, "offsets": [0.1], "#,
+    r#""coefficients": [[1.0]], "vectors": [[0.0, 1.0]], "decision": {"rule": "values"}}"#
+);
+
 /// Reads a range file of svm-scale, and a scale file of e1071.
 pub fn scaling(bytes: &[u8]) {
     if let Ok(range) = Range::from_bytes(bytes, "fuzz") {
@@ -147,6 +219,15 @@ pub fn scaling(bytes: &[u8]) {
         }
     }
     let found = centre_scale::from_bytes(bytes, "fuzz");
+    for model in [CLASSES, NUMBERS] {
+        let Ok(scale) = &found else { break };
+        let whole = || model::load_bytes(model.as_bytes(), "model").unwrap();
+        let (mut rows, mut target) = (whole(), whole());
+        if centre_scale::scale_rows(&mut rows, scale.clone()).is_ok() {
+            assert!(rows.check().is_ok() && centre_scale::scale_rows(&mut rows, scale.clone()).is_err());
+        }
+        let _ = centre_scale::unscale_target(&mut target, scale);
+    }
     assert_eq!(centre_scale::load(file(bytes, "scale")).ok(), found.ok());
 }
 

@@ -19,6 +19,8 @@ Block = tuple[Any, Any, Any]
 def plain_block(X, y, weights=None) -> Block:
     """Rows as the library takes them, with their targets as they are."""
     X = X.tocsr() if sp.issparse(X) else np.ascontiguousarray(X)
+    if np.iscomplexobj(X):
+        raise ValueError("complex numbers are not supported; give their real parts, or both as features")
     if not sp.issparse(X) and X.dtype not in (np.float32, np.float64):
         X = X.astype(np.float64)
     return X, np.asarray(y), None if weights is None else np.asarray(weights, dtype=np.float64)
@@ -27,6 +29,9 @@ def plain_block(X, y, weights=None) -> Block:
 def outline_of(block: Block, classes: bool) -> tuple[int, int, Any]:
     """Rows, features, and the labels or the number of targets of a block."""
     X, y, _ = block
+    if X.ndim != 2 or y.ndim not in ((1,) if classes else (1, 2)):
+        wanted = "labels of one dimension" if classes else "targets of one or two dimensions"
+        raise ValueError(f"a block has X of {X.ndim} and y of {y.ndim} dimensions, but needs rows of two and {wanted}")
     if len(y) != X.shape[0]:
         raise ValueError(f"a block has {X.shape[0]} rows but {len(y)} targets")
     return X.shape[0], X.shape[1], np.unique(y) if classes else (1 if y.ndim == 1 else y.shape[1])
@@ -36,7 +41,7 @@ def sums_of(block: Block, first: int, ask: bytes, classes=None) -> bytes:
     """The sums of one block, of which `first` rows come before."""
     X, y, weights = block
     targets = np.asarray(y, dtype=np.float64) if classes is None else np.searchsorted(classes, y).astype(np.float64)
-    targets = aligned(np.ascontiguousarray(targets.reshape(len(y), -1)))
+    targets = aligned(np.ascontiguousarray(targets.reshape(len(y), y.shape[1] if y.ndim == 2 else 1)))
     return _core.block_sums(ask, rows_of(X), targets, None if weights is None else weights.tolist(), first)
 
 
@@ -81,6 +86,14 @@ def fit_by_passes(estimator: Any, passes: Callable[[bytes], bytes], n_rows: int,
     return estimator._keep([machine])
 
 
+def load(blocks: Any, index: int) -> Block:
+    """One block of a sequence."""
+    block = blocks[index]
+    if not isinstance(block, (tuple, list)) or len(block) not in (2, 3):
+        raise TypeError(f"block {index} is of type {type(block).__name__}, but must be a tuple (X, y) or (X, y, sample_weight)")
+    return plain_block(*block)
+
+
 class Blocks:
     """Estimators that can be trained on blocks of rows."""
 
@@ -99,9 +112,19 @@ class Blocks:
             The fitted estimator, with ``train_error_`` on all rows and the number of passes, ``n_passes_``.
         """
         classes = isinstance(self, Labels)
-        load = lambda index: plain_block(*blocks[index])  # noqa: E731
+        if isinstance(blocks, (str, bytes, dict)) or not (hasattr(blocks, "__len__") and hasattr(blocks, "__getitem__")):
+            raise TypeError(f"blocks is of type {type(blocks).__name__}, but must be a sequence, such as a list: it is passed over several times")
         count = len(blocks)
-        starts, dim, target = combined([outline_of(load(index), classes) for index in range(count)], classes)
+        outlines = [outline_of(load(blocks, index), classes) for index in range(count)]
+        starts, dim, target = combined(outlines, classes)
         known = target if classes else None
-        passes = lambda ask: grouped([sums_of(load(i), starts[i], ask, known) for i in range(count)], _core.add_sums)  # noqa: E731
+
+        def sums(index: int, ask: bytes) -> bytes:
+            block = load(blocks, index)
+            rows, features, found = outline_of(block, classes)
+            if (rows, features) != outlines[index][:2] or not np.array_equal(found, outlines[index][2]):
+                raise ValueError(f"block {index} has changed since the first pass over the rows; every pass needs the same rows")
+            return sums_of(block, starts[index], ask, known)
+
+        passes = lambda ask: grouped([sums(index, ask) for index in range(count)], _core.add_sums)  # noqa: E731
         return fit_by_passes(self, passes, starts[-1], dim, target)

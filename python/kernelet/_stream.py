@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from typing import Any
 
@@ -43,6 +44,12 @@ class Reservoir:
         self.y: Any = None
         self.weights: Any = None
         self.keys = np.empty(0)
+
+    def copy(self) -> Reservoir:
+        """The same sample, to which rows may be added: arrays are replaced by that, never changed."""
+        other = copy.copy(self)
+        other.draw = copy.deepcopy(self.draw)
+        return other
 
     def add(self, X, y, weights) -> None:
         """Takes rows in; the smallest keys stay (weighted sampling of Efraimidis and Spirakis, in logarithms)."""
@@ -95,12 +102,19 @@ class StreamedClasses(Labels):
         X, y, weights = sound(X), column_or_1d(y), self._weights(sample_weight, X)
         if first:
             self.classes_ = np.unique(y if classes is None else classes)
-            self._reservoir = Reservoir(reservoir_rows, recency, self._seed())
-        unknown = np.setdiff1d(y, self.classes_)
-        if len(unknown):
+        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            raise ValueError(f"classes is {np.unique(classes).tolist()}, but was {self.classes_.tolist()} in the first call")
+        unknown = np.setdiff1d(y, self.classes_).tolist()
+        if unknown:
             raise ValueError(f"y has the class {unknown[0]!r}, which is none of the classes of the first call; give all classes there")
-        sample = self._reservoir
+        sample = Reservoir(reservoir_rows, recency, self._seed()) if first else self._reservoir.copy()
         sample.add(X, y, weights)
+        # Rows that cannot be trained on are not taken in.
+        fitted = self._taken(sample, steps)
+        self._reservoir = sample
+        return fitted
+
+    def _taken(self, sample: Reservoir, steps: int):
         if steps == 0 or len(np.unique(sample.y[sample.weights > 0])) < 2:
             return self
         return self._improve(sample, steps)

@@ -63,6 +63,33 @@ def test_bad_blocks_are_rejected_in_a_sentence():
     bad[7, 1] = np.nan
     with pytest.raises(ValueError, match="row 68, column 2 is NaN"):
         model.fit_blocks([(X, y), (bad, y)])
+    for wrong in (3, "rows.svm", {0: (X, y)}, ((X, y) for _ in range(2))):
+        with pytest.raises(TypeError, match="must be a sequence"):
+            model.fit_blocks(wrong)
+    for wrong in (None, X, (X,), "ab"):
+        with pytest.raises(TypeError, match="block 1 is of type"):
+            model.fit_blocks([(X, y), wrong])
+    for wrong in ((X[0], y), (X, np.c_[y, y]), (X, 1.0)):
+        with pytest.raises(ValueError, match="dimensions"):
+            model.fit_blocks([wrong])
+    with pytest.raises(ValueError, match="complex"):
+        model.fit_blocks([(X + 1j, y)])
+    assert model.fit_blocks([(X, y), (X[:0], y[:0])]).score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("later", [lambda X, y: (X[:30], y[:30]), lambda X, y: (X, y + 1)])
+def test_blocks_that_change_between_passes_are_an_error(later):
+    X, y = moons(60)
+
+    class Changing(list):
+        loaded = 0
+
+        def __getitem__(self, index):
+            self.loaded += 1
+            return (X, y) if self.loaded < 6 else later(X, y)
+
+    with pytest.raises(ValueError, match="has changed since the first pass"):
+        SparseSVC(5, random_state=0).fit_blocks(Changing([0, 1]))
 
 
 @pytest.mark.parametrize("kind", [SparseSVC, SparseLogistic])
@@ -101,9 +128,24 @@ def test_classes_may_come_later_and_unknown_ones_are_rejected():
     assert set(model.predict(X)) <= {0, 1, 2}
     with pytest.raises(ValueError, match="none of the classes of the first call"):
         model.partial_fit(X, y + 5)
+    with pytest.raises(ValueError, match=r"classes is \[0, 1\], but was \[0, 1, 2\] in the first call"):
+        model.partial_fit(X, y, classes=[0, 1])
     assert not hasattr(SparseSVC(None), "partial_fit") and not hasattr(SparseSVC(4, method="kmeans"), "partial_fit")
     # A fit begins anew.
     assert not hasattr(model.fit(X, y), "_reservoir")
+
+
+def test_rows_that_cannot_be_trained_on_are_not_taken_in():
+    X, y = moons(100)
+    good, model = SparseSVC(4, random_state=0), SparseSVC(4, random_state=0)
+    with pytest.raises(ValueError, match="too large to compute with"):
+        model.partial_fit(X * 1e300, y)
+    for rows in (slice(0, 60), slice(60, 100)):
+        good.partial_fit(X[rows], y[rows])
+        model.partial_fit(X[rows], y[rows])
+        with pytest.raises(ValueError, match="too large to compute with"):
+            model.partial_fit(X * 1e300, y)
+    np.testing.assert_array_equal(model.decision_function(X), good.decision_function(X))
 
 
 def test_ridge_as_rows_come_is_ridge_of_all_rows_on_the_vectors_of_the_first():

@@ -42,18 +42,26 @@ fn format(name: &str) -> std::result::Result<Format, String> {
 }
 
 impl Input {
-    /// Rows to train on: checked, and at least one. Columns of a table to `ignore` make no feature.
-    pub fn training_rows(&self, path: &str, wanted: Wanted, ignore: &[String], session: &Session) -> Result<Dataset> {
-        self.read(path, Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() }, session)
+    /// Rows to train on: checked, and at least one.
+    pub fn training_rows(&self, path: &str, how: Reading, session: &Session) -> Result<Dataset> {
+        self.read(path, how, session)
     }
 
     /// A random sample of so many rows to train on, taken as they are read.
-    pub fn sampled_rows(&self, path: &str, wanted: Wanted, ignore: &[String], rows: usize, session: &Session) -> Result<Dataset> {
-        let how = self.reading(Reading { wanted, ignore: ignore.to_vec(), ..Reading::default() });
-        let blocks = read::blocks(path, &how).map_err(|error| Failure::in_file(path, error))?;
+    pub fn sampled_rows(&self, path: &str, how: Reading, rows: usize, session: &Session) -> Result<Dataset> {
+        let how = self.reading(how);
+        let learns = how.table.is_none() && how.names.is_none();
+        // Which categories a column of text has is only known after the last row.
+        let hinted = |failure: Failure| match learns && matches!(how.format.or_else(|| Format::from_path(path).ok()), Some(Format::Csv)) {
+            true => failure.hint(
+                "a sample is taken while rows are read: text and missing values need a model of the table with --start, or no --reservoir",
+            ),
+            false => failure,
+        };
+        let blocks = read::blocks(path, &how).map_err(|error| hinted(Failure::in_file(path, error)))?;
         let mut blocks = Blocks { path, blocks, notes: vec![], input: self.clone() };
         let mut reservoir = Reservoir::new(rows, session.seed)?;
-        while let Some(block) = blocks.next(session)? {
+        while let Some(block) = blocks.next(session).map_err(hinted)? {
             reservoir.add(block).map_err(|error| Failure::in_file(path, error))?;
             session.check_cancelled()?;
         }
@@ -64,11 +72,11 @@ impl Input {
     }
 
     /// Rows to train on in blocks, which are read as often as training passes over them.
-    pub fn row_blocks(&self, path: &str, request: &Train, ignore: &[String], session: &Session) -> Result<FileBlocks> {
+    pub fn row_blocks(&self, path: &str, request: &Train, how: Reading, session: &Session) -> Result<FileBlocks> {
         if self.smooth.is_some() {
             return Err(Failure::usage("--smooth does not work with training by blocks; smooth the images before, or use --blocks never"));
         }
-        let how = self.reading(Reading { wanted: request.wanted(), ignore: ignore.to_vec(), ..Reading::default() });
+        let how = self.reading(how);
         let rows =
             FileBlocks::open(path, &how, request.cache_file(), request.memory_bytes()).map_err(|error| Failure::in_file(path, error))?;
         rows.notes.iter().for_each(|note| session.note(note));
@@ -135,6 +143,13 @@ impl Input {
         session.check_cancelled()?;
         Ok(dataset)
     }
+}
+
+/// How rows to train on are read. Those for an earlier machine to start from have its columns, encoded as it knows them. Columns of a table to `ignore` make no
+/// feature.
+pub fn reading_to_train(start: Option<&Machine>, wanted: Wanted, ignore: &[String]) -> Reading {
+    let known = start.filter(|machine| machine.metadata.table.is_some() || machine.names.is_some());
+    Reading { wanted, ignore: ignore.to_vec(), ..known.map(reading_for).unwrap_or_default() }
 }
 
 /// How rows for a model are read: its columns, in its order, and encoded as those of its training table.

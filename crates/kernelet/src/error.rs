@@ -1,6 +1,8 @@
 //! The one error type of the library. Messages are whole sentences: what is wrong, where, and what would be right.
 use std::{fmt::Display, io, path::Path};
 
+use crate::text::exact;
+
 /// A `Result` with this library's [`Error`].
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -105,7 +107,7 @@ pub enum Error {
 impl Error {
     /// A parameter outside its range: `Error::parameter("gamma", -1.0, "a finite number above 0")`.
     pub fn parameter(name: &'static str, value: impl Display, allowed: impl Into<String>) -> Self {
-        Error::Parameter { name, value: value.to_string(), allowed: allowed.into() }
+        Error::Parameter { name, value: short(value.to_string()), allowed: allowed.into() }
     }
 
     /// Settings that cannot be used; names of settings in backticks.
@@ -168,10 +170,19 @@ pub(crate) fn require_cost(value: f64) -> Result<()> {
     }
 }
 
+/// A number of many zeros with an exponent instead.
+fn short(text: String) -> String {
+    const LONGEST: usize = 24;
+    match text.parse() {
+        Ok(value) if text.len() > LONGEST => exact(value),
+        _ => text,
+    }
+}
+
 /// What is wrong with the weight of a row, if anything.
 pub(crate) fn wrong_weight(weight: f64) -> Option<String> {
     match weight {
-        weight if !weight.is_finite() || weight < 0.0 => Some(format!("{weight}, but must be a finite number of at least 0")),
+        weight if !weight.is_finite() || weight < 0.0 => Some(format!("{}, but must be a finite number of at least 0", exact(weight))),
         weight if weight > MOST_COST => Some(format!("{weight:e}, but must be at most {MOST_COST:e}")),
         _ => None,
     }
@@ -220,6 +231,9 @@ mod tests {
     fn messages_say_what_is_wrong_and_what_would_be_right() {
         let cases = [
             (Error::parameter("gamma", -1.0, "a finite number above 0"), "gamma is -1, but must be a finite number above 0"),
+            (Error::parameter("c", -1e-300, "above 0"), "c is -1e-300, but must be above 0"),
+            (Error::parameter("nu", 1e300, "at most 1"), "nu is 1e300, but must be at most 1"),
+            (Error::parameter("seed", u64::MAX, "less"), "seed is 18446744073709551615, but must be less"),
             (Error::Shape { what: "columns", expected: 3, found: 2 }, "columns: expected 3, found 2"),
             (
                 Error::NotFinite { what: "a value", row: 0, column: 4, value: f64::NAN },

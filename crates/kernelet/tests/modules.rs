@@ -7,7 +7,7 @@ use std::{
 
 /// A module may use those before it, never one after it.
 const ORDER: [&str; 20] = [
-    "error", "file", "named", "text", "watch", "draw", "clock", "parallel", "linalg", "data", "kernel", "device", "machine", "model",
+    "text", "error", "file", "named", "watch", "draw", "clock", "parallel", "linalg", "data", "kernel", "device", "machine", "model",
     "basis", "evaluate", "learn", "compress", "request", "prelude",
 ];
 

@@ -5,7 +5,7 @@ use clap::Args;
 use kernelet::{
     data::{Dataset, Label, read::Wanted},
     evaluate::{Confusion, Reconstruction, Scores, agreement, reconstruction, score},
-    machine::{Machine, Predictor},
+    machine::{Machine, Predictor, cascade::Answers},
 };
 use serde::Serialize;
 
@@ -64,9 +64,9 @@ impl Evaluate {
             Loaded::Machine(_) => None,
             Loaded::Cascade(cascade) => Some(cascade.ready()),
         };
-        let ((prediction, evaluations), seconds) = timed(|| match &cascade {
-            None => predictor.predict(&data.points).map(|prediction| (prediction, 0)),
-            Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction, answers.evaluations)),
+        let ((prediction, answers), seconds) = timed(|| match &cascade {
+            None => predictor.predict(&data.points).map(|prediction| (prediction, None)),
+            Some(cascade) => cascade.predict(&data.points).map(|answers| (answers.prediction.clone(), Some(answers))),
         })?;
         session.check_cancelled()?;
         if wanted == Wanted::Nothing {
@@ -82,11 +82,12 @@ impl Evaluate {
             }
         };
         let mut evaluated = Evaluated::new(data.len(), scores, agreement, self.against.is_some(), seconds);
-        match &loaded {
-            Loaded::Machine(machine) => evaluated.uncertainty = Uncertainty::of(machine, &data, self.confidence)?,
-            Loaded::Cascade(cascade) => {
-                evaluated.cost = Some(evaluations as f64 / (data.len() * cascade.promise.full_vectors).max(1) as f64);
+        match (&loaded, answers) {
+            (Loaded::Cascade(cascade), Some(answers)) => {
+                evaluated.cost = Some(answers.evaluations as f64 / (data.len() * cascade.promise.full_vectors).max(1) as f64);
+                evaluated.abstained = cascade.full.is_none().then(|| Abstained::of(&answers, &data)).transpose()?;
             }
+            (loaded, _) => evaluated.uncertainty = Uncertainty::of(loaded.first()?, &data, self.confidence)?,
         }
         session.answer(&evaluated)
     }
@@ -131,11 +132,36 @@ struct Evaluated {
     /// Kernel evaluations of a cascade as a fraction of its full machine's.
     #[serde(skip_serializing_if = "Option::is_none")]
     cost: Option<f64>,
+    #[serde(flatten)]
+    abstained: Option<Abstained>,
     agreement: Option<f64>,
     seconds: f64,
     rows_per_second: f64,
     #[serde(skip)]
     compared: bool,
+}
+
+/// What a cascade that abstains leaves open.
+#[derive(Serialize)]
+struct Abstained {
+    /// The fraction of the rows without an answer.
+    unanswered: f64,
+    /// The error of the others; none where there are none.
+    error_answered: Option<f64>,
+}
+
+impl Abstained {
+    fn of(answers: &Answers, data: &Dataset) -> Result<Self> {
+        let rows = answers.answered();
+        let error = |rows: &[usize]| score(&answers.prediction.select(rows), &data.select(rows)).map(|scores| scores.loss());
+        let error_answered = if rows.is_empty() { None } else { Some(error(&rows)?) };
+        Ok(Abstained { unanswered: 1.0 - rows.len() as f64 / data.len().max(1) as f64, error_answered })
+    }
+
+    fn text(&self) -> String {
+        let error = self.error_answered.map_or(String::new(), |error| format!("; error of the others {}", percent(error)));
+        format!("{} of the rows, counted as wrong{error}", percent(self.unanswered))
+    }
 }
 
 #[derive(Serialize)]
@@ -165,14 +191,34 @@ impl Evaluated {
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement, seconds, rows_per_second, compared }
+        Evaluated {
+            rows,
+            figures,
+            uncertainty: Uncertainty::default(),
+            cost: None,
+            abstained: None,
+            agreement,
+            seconds,
+            rows_per_second,
+            compared,
+        }
     }
 
     /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
         let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated { rows, figures, uncertainty: Uncertainty::default(), cost: None, agreement: None, seconds, rows_per_second, compared }
+        Evaluated {
+            rows,
+            figures,
+            uncertainty: Uncertainty::default(),
+            cost: None,
+            abstained: None,
+            agreement: None,
+            seconds,
+            rows_per_second,
+            compared,
+        }
     }
 }
 
@@ -199,6 +245,7 @@ impl Answer for Evaluated {
             }
         };
         pairs.extend(self.uncertainty.pairs());
+        pairs.extend(self.abstained.iter().map(|abstained| ("no answer", abstained.text())));
         pairs.extend(self.cost.map(|value| ("cost", format!("{} of the full machine's kernel evaluations", percent(value)))));
         if self.compared {
             pairs.push(("agreement", self.agreement.map_or("none: no labels are predicted".into(), percent)));

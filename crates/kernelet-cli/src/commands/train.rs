@@ -104,6 +104,9 @@ impl Train {
         if self.start.is_some() {
             request.check_start()?;
         }
+        if self.reservoir.is_some() && request.passes_over(0) {
+            return Err(Failure::usage("--reservoir holds its sample in memory; leave it out, or --blocks always and the file of --cache"));
+        }
         let start = self.start.as_deref().map(input::model).transpose()?.map(|(machine, _)| machine);
         if self.reservoir.is_none() && request.passes_over(std::fs::metadata(&self.data).map_or(0, |about| about.len())) {
             if self.calibrate.is_some() {
@@ -111,9 +114,10 @@ impl Train {
             }
             return self.run_blocks(&output, start, scales, session);
         }
+        let reading = input::reading_to_train(start.as_ref(), request.wanted(), &self.ignore);
         let mut data = match self.reservoir {
-            Some(rows) => self.input.sampled_rows(&self.data, request.wanted(), &self.ignore, rows, session)?,
-            None => self.input.training_rows(&self.data, request.wanted(), &self.ignore, session)?,
+            Some(rows) => self.input.sampled_rows(&self.data, reading, rows, session)?,
+            None => self.input.training_rows(&self.data, reading, session)?,
         };
         if guess {
             (self.request.0, data) = self.request.0.guessed(data);
@@ -140,7 +144,8 @@ impl Train {
     /// Trains by passes over blocks of rows, of which few are in memory at a time.
     fn run_blocks(&self, output: &Path, start: Option<Machine>, scales: Option<Scale>, session: &Session) -> Result<()> {
         let request = &self.request.0;
-        let rows = self.input.row_blocks(&self.data, request, &self.ignore, session)?;
+        let reading = input::reading_to_train(start.as_ref(), request.wanted(), &self.ignore);
+        let rows = self.input.row_blocks(&self.data, request, reading, session)?;
         let outline = rows.outline();
         let n_rows = outline.n_rows as usize;
         refuse_numbers_as_labels(&self.data, outline.labels.len(), n_rows)?;
@@ -174,7 +179,7 @@ impl Train {
         let name = name.ok_or_else(|| Failure::usage("name the model with --output"))?;
         let stem = name.trim_end_matches(".gz").rsplit_once('.').map_or(name, |(stem, _)| stem);
         let output = PathBuf::from(format!("{}.model", if stem.is_empty() { name } else { stem }));
-        Beside::Model.check(&output, &[], false)?;
+        Beside::Model.check(&output, &[], false).map_err(|failure| failure.hint("name the model with --output"))?;
         Ok(output)
     }
 

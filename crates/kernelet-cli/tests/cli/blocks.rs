@@ -82,4 +82,6 @@ fn a_stream_goes_on_from_a_model_with_a_sample_of_its_rows() {
     assert_eq!((json["rows"].as_u64(), json["vectors"].as_u64()), (Some(300), Some(4)));
     assert!(json["train_error"].as_f64().unwrap() < 0.1, "{json}");
     run(&[&["train", &data, "-o", &new, "--reservoir", "0"][..], &common].concat()).failed(2, "reservoir is 0, but must be at least 1");
+    let both = ["train", &data, "-o", &new, "--reservoir", "300", "--blocks", "always"];
+    run(&[&both[..], &common].concat()).failed(2, "--reservoir holds its sample in memory");
 }

@@ -96,6 +96,13 @@ fn a_cascade_may_abstain_and_formats_of_one_machine_refuse_it() {
     let output = folder.path("c.model");
     let json = run(&strings(&cascade(&model, &output, &train, &calibrate, &["--abstain", "--by-class", "--json"]))).json();
     assert_eq!((&json["abstain"], &json["by_class"]), (&true.into(), &true.into()), "{json}");
+    let evaluated = run(&["evaluate", &output, &test, "--json"]).json();
+    let [unanswered, error, answered_error] = ["unanswered", "error", "error_answered"].map(|key| evaluated[key].as_f64().unwrap());
+    assert!((error - (unanswered + (1.0 - unanswered) * answered_error)).abs() < 1e-9 && unanswered > 0.0, "{evaluated}");
+    let tested =
+        run(&strings(&cascade(&model, &output, &train, &calibrate, &["--abstain", "--by-class", "--test", &test, "--json"]))).json();
+    assert_eq!((&tested["test_unanswered"], &tested["test_error"]), (&evaluated["unanswered"], &evaluated["error_answered"]), "{tested}");
+    assert!(tested["agreement"].as_f64().unwrap() > 0.95, "{tested}");
     let labels = run(&["predict", &output, &test]).succeeded().out;
     let full = run(&["predict", &model, &test]).succeeded().out;
     let answered: Vec<(&str, &str)> = labels.lines().zip(full.lines()).filter(|(own, _)| *own != "?").collect();

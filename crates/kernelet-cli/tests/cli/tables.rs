@@ -254,3 +254,31 @@ fn a_table_without_a_header_is_found_by_the_numbers_of_its_columns() {
     assert_eq!(decisions(&model, &fresh).out, decisions(&named, &folder.file("named.csv", census(&people(40)))).out);
     assert_eq!(run(&["inspect", &model, "--json"]).json()["names"][1], "column 2=missing");
 }
+
+/// The features of a machine that starts from another are those of that one, whatever rows it is trained on.
+#[test]
+fn training_from_a_start_keeps_its_columns_and_categories() {
+    let folder = Folder::new();
+    let start = model(&folder);
+    // Fewer categories, no gaps, a new job, and the columns in another order.
+    let line = |(i, person): (usize, &Person)| {
+        let job = if i == 0 { "Pilot" } else { person.job.filter(|job| *job == "Sales").unwrap_or("Clerk") };
+        format!("{},{},{job},{},{}\n", person.sex, person.age.unwrap_or(30.0), person.hours, person.pay())
+    };
+    let lines: String = people(150).iter().enumerate().skip(30).map(|(i, person)| line((i - 30, person))).collect();
+    let data = folder.file("later.csv", format!("sex,age,job,hours,pay\n{lines}"));
+    let features = |model: &str| run(&["inspect", model, "--json"]).succeeded().json()["table"].clone();
+    for more in [&[][..], &["--vectors", "6"], &["--vectors", "6", "--reservoir", "100"], &["--vectors", "6", "--blocks", "always"]] {
+        let (census, from, later) = (folder.path("census.csv"), folder.path("from.model"), folder.path("later.model"));
+        let shaped = [&["train", &census, "-o", &from, "--ignore", "id"][..], &SETTINGS, if more.is_empty() { &[] } else { &more[..2] }];
+        run(&shaped.concat()).succeeded();
+        let ran = train(&data, &later, &[&["--start", &from][..], more].concat()).succeeded();
+        assert!(ran.err.contains("1 value of \"job\" not seen in training, first \"Pilot\""), "{more:?}: {}", ran.err);
+        assert_eq!(features(&later), features(&from), "{more:?}");
+        decisions(&later, &folder.path("census.csv"));
+    }
+    let ran = train(&data, &folder.path("x.model"), &["--vectors", "6", "--reservoir", "100"]);
+    assert!(ran.err.contains("need a model of the table with --start"), "{}", ran.err);
+    let ran = train(&data, &folder.path("x.model"), &["--start", &start, "--ignore", "age"]);
+    ran.failed(1, "column 2, \"age\" is a feature of the model and cannot be ignored");
+}

@@ -6,6 +6,8 @@
 //! [Franc2003 (3)], `T psi_z` up to a rotation [Wu2006 (41)], and `K[:, i] R'` [Diethe2015 (5)]. Inner products of coordinates are the kernel
 //! `psi_z(x)' (K^z)^-1 psi_z(x')` [Wu2006 (40)]. The paper's T is `Lambda^-1/2 V'` from eigenvectors [Wu2006 (42)], ours is `L^-1`: either has
 //! `T'T = (K^z)^-1` [Wu2006 (43)], which is printed without the prime of the last V.
+use std::sync::OnceLock;
+
 use crate::parallel::*;
 
 use crate::{
@@ -30,7 +32,8 @@ pub const JITTER: f64 = 1e-10;
 /// Cost: m^3 / 3 to make, m d + m^2 for the coordinates of a row.
 #[derive(Debug)]
 pub struct Frame {
-    columns: Columns,
+    /// Made when kernel values are first asked for.
+    columns: OnceLock<Columns>,
     kernel: Kernel,
     vectors: Points,
     lower: Lower,
@@ -70,7 +73,7 @@ impl Frame {
 
     /// The frame of vectors whose factor is known.
     pub fn of(kernel: &Kernel, vectors: &Points, lower: Lower) -> Frame {
-        Frame { columns: Columns::new(kernel, vectors), kernel: kernel.clone(), vectors: vectors.clone(), lower }
+        Frame { columns: OnceLock::new(), kernel: kernel.clone(), vectors: vectors.clone(), lower }
     }
 
     /// Number of vectors.
@@ -95,7 +98,7 @@ impl Frame {
 
     /// The vectors, ready for kernel blocks.
     pub(crate) fn columns(&self) -> &Columns {
-        &self.columns
+        self.columns.get_or_init(|| Columns::new(&self.kernel, &self.vectors))
     }
 
     /// The factor L of K^z.
@@ -110,7 +113,7 @@ impl Frame {
         if m > 0 {
             out.values_mut().par_chunks_mut(CHUNK * m).enumerate().for_each_init(Scratch::default, |scratch, (c, out)| {
                 let first = c * CHUNK;
-                self.columns.fill(points, first..first + out.len() / m, out, scratch);
+                self.columns().fill(points, first..first + out.len() / m, out, scratch);
                 self.lower.solve_rows(out);
             });
         }

@@ -35,7 +35,7 @@ pub use search::{
     Attempt, Auto, Certificate, Compression, Effort, Finish, Found, Goals, Metric, Metrics, Origin, Recognised, RowKind, Steps, Strategy,
     Tally, Trust, Verdict, recognise,
 };
-pub(crate) use search::{check_confidence, cost_of, heaviest, recalibrated, trained};
+pub(crate) use search::{bytes_of, check_confidence, cost_of, heaviest, recalibrated, trained};
 pub use task::Task;
 pub(crate) use task::part_of;
 pub(crate) use threshold::least_error_offsets;

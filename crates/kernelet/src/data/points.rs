@@ -164,6 +164,33 @@ impl Points {
         }
     }
 
+    /// The same, in the memory of `spare` where it has the same storage.
+    pub(crate) fn select_into(&self, indices: &[usize], spare: Points) -> Points {
+        fn gather<R: Real>(from: &Matrix<R>, indices: &[usize], spare: Matrix<R>) -> Matrix<R> {
+            let mut values = spare.into_values();
+            values.clear();
+            indices.iter().for_each(|&i| values.extend_from_slice(from.row(i)));
+            Matrix::new(values, indices.len(), from.cols()).unwrap_or_default()
+        }
+        match (self, spare) {
+            (Points::F64(m), Points::F64(spare)) => gather(m, indices, spare).into(),
+            (Points::F32(m), Points::F32(spare)) => gather(m, indices, spare).into(),
+            _ => self.select(indices),
+        }
+    }
+
+    /// True when all numbers of some rows are finite.
+    pub(crate) fn are_finite(&self, rows: Range<usize>) -> bool {
+        match self {
+            Points::F64(m) => first_bad(&m.values()[rows.start * m.cols()..rows.end * m.cols()]).is_none(),
+            Points::F32(m) => first_bad(&m.values()[rows.start * m.cols()..rows.end * m.cols()]).is_none(),
+            Points::Sparse(m) => {
+                let (starts, _, values) = m.parts();
+                first_bad(&values[starts[rows.start]..starts[rows.end]]).is_none()
+            }
+        }
+    }
+
     /// An error that names the first number that is NaN or infinite.
     pub fn check_finite(&self) -> Result<()> {
         let bad = match self {
@@ -189,9 +216,15 @@ fn copy<A: Real, B: Real>(row: &[A], out: &mut [B]) {
     out[common..].fill(B::default());
 }
 
+/// Numbers that are looked at before the loop may end.
+const BLOCK: usize = 256;
+
+/// Blocks without a way out of their loop are looked at several numbers at a time.
 fn first_bad<R: Real>(values: &[R]) -> Option<(usize, f64)> {
-    let at = values.iter().position(|v| !v.to_f64().is_finite())?;
-    Some((at, values[at].to_f64()))
+    let sound = |block: &[R]| block.iter().fold(true, |sound, v| sound & v.to_f64().is_finite());
+    let (c, block) = values.chunks(BLOCK).enumerate().find(|(_, block)| !sound(block))?;
+    let at = block.iter().position(|v| !v.to_f64().is_finite())?;
+    Some((c * BLOCK + at, block[at].to_f64()))
 }
 
 #[cfg(test)]
@@ -211,6 +244,8 @@ mod tests {
             assert_eq!(points.squared_norms(), [5.0, 9.0]);
             assert_eq!(points.to_dense().values(), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
             assert_eq!(points.select(&[1]).to_dense().values(), [0.0, 0.0, 3.0]);
+            let spare = points.select_into(&[0, 1, 1], Points::F64(Matrix::default()));
+            assert_eq!(points.select_into(&[1, 0], spare), points.select(&[1, 0]));
             let mut wide = [9.0f32; 4];
             points.copy_rows(1..2, 4, &mut wide);
             assert_eq!(wide, [0.0, 0.0, 3.0, 0.0]);
@@ -227,6 +262,7 @@ mod tests {
             let mut dense = points.to_dense();
             dense.row_mut(1)[2] = f64::INFINITY;
             let points = if points.is_sparse() { Csr::from_dense(&dense).into() } else { Points::from(dense) };
+            assert!(points.are_finite(0..1) && !points.are_finite(0..2) && !points.are_finite(1..2));
             let text = points.check_finite().unwrap_err().to_string();
             assert_eq!(text, "a value in row 2, column 3 is inf; every number must be finite");
         }

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{Arc, Mutex},
 };
 
@@ -245,10 +246,10 @@ impl Card {
             .map_err(failed)
     }
 
-    /// Begins to copy the first `len` items from the card.
-    pub fn fetch<T: Plain>(&self, stream: &Stream, from: &Buffer<T>, len: usize, to: &mut Pinned<T>) -> Result<()> {
-        let view = from.slice.try_slice(..len).ok_or_else(beyond)?;
-        let to = to.slice.as_mut_slice().map_err(failed)?.get_mut(..len).ok_or_else(beyond)?;
+    /// Begins to copy some items from the card to the beginning of a buffer.
+    pub fn fetch<T: Plain>(&self, stream: &Stream, from: &Buffer<T>, items: Range<usize>, to: &mut Pinned<T>) -> Result<()> {
+        let to = to.slice.as_mut_slice().map_err(failed)?.get_mut(..items.len()).ok_or_else(beyond)?;
+        let view = from.slice.try_slice(items).ok_or_else(beyond)?;
         // SAFETY: as in `send`.
         unsafe { result::memcpy_dtoh_async(to, view.device_ptr(stream).0, stream.cu_stream()) }.map_err(failed)
     }

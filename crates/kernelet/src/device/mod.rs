@@ -13,10 +13,14 @@ mod halves;
 #[cfg(any(feature = "cuda", test))]
 mod kernels;
 mod listing;
+#[cfg(feature = "cuda")]
+mod newton;
 #[cfg(any(feature = "cuda", test))]
 mod packed;
 #[cfg(feature = "cuda")]
 mod stream;
+#[cfg(feature = "cuda")]
+mod sums;
 #[cfg(feature = "cuda")]
 mod training;
 #[cfg(test)]
@@ -30,6 +34,7 @@ pub use stream::CardArray;
 #[cfg(feature = "cuda")]
 pub(crate) use {
     card::Card,
+    newton::CardValues,
     stream::{CardSums, Fill},
     training::{CardLoss, CardRows, RowParts, Wanted},
 };

@@ -21,8 +21,8 @@ const SLOT: usize = 4 * TILE * CHUNK;
 /// Bytes of rows in a block that streams.
 const BLOCK: usize = 32 << 20;
 
-/// Rows of a block that lies on the card: whole waves of tiles on large cards.
-const RESIDENT_ROWS: usize = 1 << 17;
+/// Waves of tiles in a block of rows that lie on the card: so many for each of its processors.
+const WAVES: usize = 8;
 
 /// Writes rows as the card needs them.
 pub(crate) enum Fill<'a> {
@@ -51,8 +51,9 @@ pub(crate) struct CardSums {
     packed: Packed,
     arrays: Arrays,
     lanes: Mutex<Option<Lanes>>,
-    /// The shift and factors of rows that lie on the card, on the card.
+    /// The shift and factors of rows that lie on the card, on the card, and space for their halves: how many rows of which precision, kept from call to call.
     resident: Affine,
+    space: Mutex<Option<(usize, bool, Split)>>,
 }
 
 impl std::fmt::Debug for CardSums {
@@ -144,7 +145,7 @@ impl CardSums {
             still: affine(&|_| 0.0, &|_| 1.0)?,
             raw: affine(&|k| centre[k], &|_| 1.0)?,
         };
-        Ok(CardSums { card, packed, arrays, lanes: Mutex::new(None), resident })
+        Ok(CardSums { card, packed, arrays, lanes: Mutex::new(None), resident, space: Mutex::new(None) })
     }
 
     /// The sums of `n` rows, block by block: `take` gets the first row of a block and its sums.
@@ -190,7 +191,7 @@ impl CardSums {
             };
             self.card.send(&lane.stream, &lane.x, count * dim, &mut lane.dx)?;
             self.launch(&lane.stream, (lane.dx.from(0), false, count), affine, &lane.split, lane.dy.from(0))?;
-            self.card.fetch(&lane.stream, &lane.dy, count * q, &mut lane.y)?;
+            self.card.fetch(&lane.stream, &lane.dy, 0..count * q, &mut lane.y)?;
             lane.waiting = Some((first, count));
         }
         let next = n.div_ceil(rows) % 2;
@@ -211,14 +212,19 @@ impl CardSums {
             return Ok(());
         }
         let stream = self.card.stream_of(stream);
-        let size = RESIDENT_ROWS.min(n.div_ceil(TILE) * TILE);
-        let split = self.split(&stream, size, rows.double)?;
+        let size = (WAVES * self.card.processors).min(n.div_ceil(TILE)) * TILE;
+        let mut space = self.space.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if space.as_ref().is_none_or(|(held, double, _)| *held < size || *double != rows.double) {
+            *space = None;
+            *space = Some((size, rows.double, self.split(&stream, size, rows.double)?));
+        }
+        let Some((_, _, split)) = space.as_ref() else { return Err(Error::device("the GPU has no space for rows")) };
         let bytes = if rows.double { 8 } else { 4 };
         let mut outcome = Ok(());
         for first in (0..n).step_by(size.max(1)) {
             let x = Arg::Place(rows.place + (first * dim * bytes) as u64);
             let y = Arg::Place(out.place + (first * q * 4) as u64);
-            outcome = self.launch(&stream, (x, rows.double, size.min(n - first)), &self.resident, &split, y);
+            outcome = self.launch(&stream, (x, rows.double, size.min(n - first)), &self.resident, split, y);
             if outcome.is_err() {
                 break;
             }

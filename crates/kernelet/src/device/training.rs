@@ -4,15 +4,14 @@
 //! With n rows, d features, m vectors and q outputs the card holds `8 n (d + 1 + 3 m + 2 q)` bytes. Kernels and their order of sums are in `cuda/sums.cu`.
 use std::sync::Arc;
 
-use super::card::{Arg, Buffer, Card, Pinned, Stream};
+use super::{
+    card::{Arg, Buffer, Card, Pinned, Stream},
+    sums::{CURVED, GRADIENT, LOSSES, MOVED, SYSTEMS, int, n_parts},
+};
 use crate::{Error, Result, linalg::Matrix};
 
 /// The side of a tile, as in `cuda/sums.cu`.
-const SIDE: usize = 64;
-
-/// Numbers of the partial sums of a product over rows, about, and the most and fewest parts.
-const PARTS: usize = 1 << 25;
-const MOST_PARTS: usize = 32;
+pub(super) const SIDE: usize = 64;
 
 /// The loss of a row; the numbers are those of `cuda/sums.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,48 +59,51 @@ pub(crate) struct CardFit {
 
 /// Rows on a card.
 pub(crate) struct CardRows {
-    card: Arc<Card>,
-    stream: Stream,
-    n: usize,
-    dim: usize,
-    outputs: usize,
-    offset: usize,
-    loss: CardLoss,
-    filled: usize,
-    x: Buffer<f64>,
-    squares: Buffer<f64>,
-    codes: Buffer<i32>,
-    targets: Buffer<f64>,
-    costs: Buffer<f64>,
-    f: Buffer<f64>,
-    slopes: Buffer<f64>,
-    curvatures: Buffer<f64>,
-    lists: Buffer<i32>,
-    counts: Buffer<i32>,
-    small: Option<Placed>,
+    pub(super) card: Arc<Card>,
+    pub(super) stream: Stream,
+    pub(super) n: usize,
+    pub(super) dim: usize,
+    pub(super) outputs: usize,
+    pub(super) offset: usize,
+    pub(super) loss: CardLoss,
+    pub(super) filled: usize,
+    pub(super) x: Buffer<f64>,
+    pub(super) squares: Buffer<f64>,
+    pub(super) codes: Buffer<i32>,
+    pub(super) targets: Buffer<f64>,
+    pub(super) costs: Buffer<f64>,
+    pub(super) f: Buffer<f64>,
+    pub(super) slopes: Buffer<f64>,
+    pub(super) curvatures: Buffer<f64>,
+    pub(super) lists: Buffer<i32>,
+    pub(super) counts: Buffer<i32>,
+    pub(super) small: Option<Placed>,
 }
 
 /// What depends on the vectors.
-struct Placed {
-    m: usize,
-    gamma: f64,
-    values: Buffer<f64>,
+pub(super) struct Placed {
+    pub(super) m: usize,
+    pub(super) gamma: f64,
+    pub(super) values: Buffer<f64>,
     /// Each row with a 1 behind it where there is an offset.
-    coordinates: Buffer<f64>,
-    slopes_by_values: Buffer<f64>,
-    z: Buffer<f64>,
-    z_squares: Buffer<f64>,
-    inverse: Buffer<f64>,
-    weights: Buffer<f64>,
-    coefficients: Buffer<f64>,
-    parts: Buffer<f64>,
-    sums: Buffer<f64>,
-    fetched: Pinned<f64>,
-}
-
-/// How a product over rows is cut.
-fn n_parts(numbers: usize) -> usize {
-    (PARTS / numbers.max(1)).clamp(1, MOST_PARTS)
+    pub(super) coordinates: Buffer<f64>,
+    pub(super) slopes_by_values: Buffer<f64>,
+    /// The vectors, each with a 1 behind it.
+    pub(super) z: Buffer<f64>,
+    /// Kernel values between vectors, and what their own gradient takes of them.
+    pub(super) own_values: Buffer<f64>,
+    pub(super) own_slopes: Buffer<f64>,
+    pub(super) z_squares: Buffer<f64>,
+    pub(super) inverse: Buffer<f64>,
+    pub(super) weights: Buffer<f64>,
+    /// Steps of the weights, the fraction of each output's that is tried, and the weights after it.
+    pub(super) steps: Buffer<f64>,
+    pub(super) fractions: Buffer<f64>,
+    pub(super) tried: Buffer<f64>,
+    pub(super) coefficients: Buffer<f64>,
+    pub(super) parts: Buffer<f64>,
+    pub(super) sums: Buffer<f64>,
+    pub(super) fetched: Pinned<f64>,
 }
 
 impl CardRows {
@@ -155,7 +157,7 @@ impl CardRows {
         Ok(())
     }
 
-    fn systems(&self) -> usize {
+    pub(super) fn systems(&self) -> usize {
         if self.loss == CardLoss::SquaredHinge { self.outputs } else { 1 }
     }
 
@@ -170,24 +172,18 @@ impl CardRows {
         let Some(placed) = self.small.as_mut() else { return Err(too_large(n, 0)) };
         placed.gamma = gamma;
         let z_squares: Vec<f64> = vectors.iter().map(|z| z.iter().map(|v| v * v).sum()).collect();
-        card.write(stream, vectors.values(), &mut placed.z, 0)?;
+        let z: Vec<f64> = vectors.iter().flat_map(|z| z.iter().copied().chain([1.0])).collect();
+        card.write(stream, &z, &mut placed.z, 0)?;
         card.write(stream, &z_squares, &mut placed.z_squares, 0)?;
         card.write(stream, inverse.values(), &mut placed.inverse, 0)?;
+        let z = (placed.z.from(0), placed.z_squares.from(0));
+        let values = |rows: (Arg, Arg), n: usize, out: &Buffer<f64>| {
+            let args = [rows.0, rows.1, z.0, z.1, out.from(0), int(n), int(m), int(self.dim), Arg::Double(gamma)];
+            card.launch(stream, "kernel_values", [n.div_ceil(SIDE), m.div_ceil(SIDE), 1], 128, 0, &args)
+        };
+        values((self.x.from(0), self.squares.from(0)), n, &placed.values)?;
+        values(z, m, &placed.own_values)?;
         let grid = [n.div_ceil(SIDE), m.div_ceil(SIDE), 1];
-        let (x, squares) = (self.x.from(0), self.squares.from(0));
-        let args = [
-            x,
-            int(self.dim + 1),
-            squares,
-            placed.z.from(0),
-            placed.z_squares.from(0),
-            placed.values.from(0),
-            int(n),
-            int(m),
-            int(self.dim),
-            Arg::Double(gamma),
-        ];
-        card.launch(stream, "kernel_values", grid, 128, 0, &args)?;
         let args = [placed.values.from(0), placed.inverse.from(0), placed.coordinates.from(0), int(m + self.offset), int(n), int(m)];
         card.launch(stream, "coordinates", grid, 128, 0, &args)
     }
@@ -195,7 +191,7 @@ impl CardRows {
     fn space_for(&self, m: usize) -> Result<Placed> {
         let (card, stream, n, q, width) = (&self.card, &self.stream, self.n, self.outputs, m + self.offset);
         let systems = self.systems() * width * width;
-        let sums = (self.systems() + 1) + 2 * width * q + systems + m * (self.dim + 1);
+        let sums = self.sections(m).all();
         let of = |numbers: usize| numbers * n_parts(numbers);
         let parts = of(systems).max(of(m * (self.dim + 1))).max(of(width * q)).max(n.div_ceil(256) * (self.systems() + 1));
         let (needed, free) = (n.saturating_mul(3 * m + 1).saturating_add(parts + sums).saturating_mul(8), card.free_memory()?);
@@ -217,10 +213,15 @@ impl CardRows {
             values: zeros(n * m)?,
             coordinates,
             slopes_by_values: zeros(n * m)?,
-            z: zeros(m * self.dim)?,
+            z: zeros(m * (self.dim + 1))?,
+            own_values: zeros(m * m)?,
+            own_slopes: zeros(m * m)?,
             z_squares: zeros(m)?,
             inverse: zeros(m * m)?,
             weights: zeros(q * width)?,
+            steps: zeros(q * width)?,
+            fractions: zeros(q)?,
+            tried: zeros(q * width)?,
             coefficients: zeros(m * q)?,
             parts: zeros(parts)?,
             sums: zeros(sums)?,
@@ -228,134 +229,56 @@ impl CardRows {
         })
     }
 
+    pub(super) fn sections(&self, m: usize) -> super::sums::Sections {
+        let (systems, q, width) = (self.systems(), self.outputs, m + self.offset);
+        super::sums::Sections([systems + 1, q, q, width * q, systems * width * width, m * (self.dim + 1), m * (self.dim + 1), width * q])
+    }
+
+    /// Does something with what depends on the vectors.
+    pub(super) fn placed<T>(&mut self, work: impl FnOnce(&Self, &mut Placed) -> Result<T>) -> Result<T> {
+        let mut placed = self.small.take().ok_or_else(|| Error::device("there are no vectors on the GPU"))?;
+        let outcome = work(self, &mut placed);
+        self.small = Some(placed);
+        outcome
+    }
+
     /// Sums at these weights.
     pub fn sums(&mut self, wanted: &Wanted) -> Result<CardFit> {
-        let (card, stream, n, q, systems) = (&self.card, &self.stream, self.n, self.outputs, self.systems());
-        let Some(placed) = self.small.as_mut() else { return Err(Error::device("there are no vectors on the GPU")) };
-        let (m, width) = (placed.m, placed.m + self.offset);
+        self.placed(|rows, placed| rows.sums_of(placed, wanted))
+    }
+
+    fn sums_of(&self, placed: &mut Placed, wanted: &Wanted) -> Result<CardFit> {
+        let (card, stream, sections) = (&self.card, &self.stream, self.sections(placed.m));
         card.write(stream, wanted.weights.values(), &mut placed.weights, 0)?;
-        let sections = [systems + 1, width * q, systems * width * width, m * (self.dim + 1), width * q];
-        let starts: Vec<usize> = sections
-            .iter()
-            .scan(0, |sum, len| {
-                let start = *sum;
-                *sum += len;
-                Some(start)
-            })
-            .collect();
-        let places: Vec<Arg> = starts.iter().map(|start| placed.sums.from(*start)).collect();
-        let multiplied = |placed: &Placed, out: &Buffer<f64>| {
-            let args = [placed.coordinates.from(0), int(width), placed.weights.from(0), out.from(0), int(n), int(q), int(width)];
-            card.launch(stream, "outputs", [n.div_ceil(SIDE), q.div_ceil(SIDE), 1], 128, 0, &args)
-        };
-        multiplied(placed, &self.f)?;
-        let blocks = n.div_ceil(256);
-        let args = [
-            self.f.from(0),
-            self.codes.from(0),
-            self.targets.from(0),
-            self.costs.from(0),
-            self.slopes.from(0),
-            self.curvatures.from(0),
-            placed.parts.from(0),
-            int(n),
-            int(q),
-            Arg::Int(self.loss as i32),
-        ];
-        card.launch(stream, "losses", [blocks, 1, 1], 256, 0, &args)?;
-        let add = |out: Arg, size: usize, parts: usize, groups: usize, side: usize, lower: bool| {
-            let args = [placed.parts.from(0), out, int(size), int(parts), int(side), Arg::Int(i32::from(lower))];
-            card.launch(stream, "add_parts", [size.div_ceil(256), groups, 1], 256, 0, &args)
-        };
-        add(places[0], systems + 1, blocks, 1, systems + 1, false)?;
-        let everything = (Arg::Place(0), Arg::Place(0));
-        // a' diag(w) b over all rows, or those of lists.
-        let product = |a: (Arg, usize, usize, bool),
-                       b: (Arg, usize, usize),
-                       w: (Arg, usize),
-                       lists: (Arg, Arg),
-                       groups: usize,
-                       out: Arg,
-                       lower: bool| {
-            let size = a.2 * b.2;
-            let parts = n_parts(size * groups);
-            let tiles = a.2.div_ceil(SIDE) * b.2.div_ceil(SIDE);
-            let args = [
-                a.0,
-                int(a.1),
-                int(a.2),
-                Arg::Int(i32::from(a.3)),
-                b.0,
-                int(b.1),
-                int(b.2),
-                w.0,
-                int(w.1),
-                lists.0,
-                lists.1,
-                int(n),
-                placed.parts.from(0),
-                Arg::Int(i32::from(lower)),
-            ];
-            card.launch(stream, "sums_tn", [tiles, parts, groups], 128, 0, &args)?;
-            add(out, size, parts, groups, b.2, lower)
-        };
-        let v = placed.coordinates.from(0);
-        product((v, width, width, false), (self.slopes.from(0), q, q), (Arg::Place(0), 0), everything, 1, places[1], false)?;
+        self.evaluate(placed, &placed.weights)?;
+        self.gradient(placed)?;
         if wanted.systems || wanted.coefficients.is_some() {
-            let args =
-                [self.curvatures.from(0), int(systems), self.slopes.from(0), int(q), int(n), self.lists.from(0), self.counts.from(0)];
-            card.launch(stream, "chosen", [systems + 1, 1, 1], 1024, 0, &args)?;
+            self.choose()?;
         }
         if wanted.systems {
-            let lists = (self.lists.from(0), self.counts.from(0));
-            product((v, width, width, false), (v, width, width), (self.curvatures.from(0), systems), lists, systems, places[2], true)?;
+            self.add_systems(placed)?;
         }
         if let Some(coefficients) = wanted.coefficients {
-            card.write(stream, coefficients.values(), &mut placed.coefficients, 0)?;
-            let lists = (self.lists.from(systems * n), self.counts.from(systems));
-            let args = [
-                self.slopes.from(0),
-                placed.coefficients.from(0),
-                placed.values.from(0),
-                placed.slopes_by_values.from(0),
-                lists.0,
-                lists.1,
-                int(m),
-                int(q),
-                Arg::Double(placed.gamma),
-            ];
-            card.launch(stream, "pulls", [n.div_ceil(SIDE), m.div_ceil(SIDE), 1], 128, 0, &args)?;
-            let (a, b) = ((placed.slopes_by_values.from(0), m, m, true), (self.x.from(0), self.dim + 1, self.dim + 1));
-            product(a, b, (Arg::Place(0), 0), lists, 1, places[3], false)?;
+            self.move_vectors(placed, coefficients)?;
         }
         if let Some(direction) = wanted.direction {
-            card.write(stream, direction.values(), &mut placed.weights, 0)?;
-            multiplied(placed, &self.slopes)?;
-            let args = [self.f.from(0), self.slopes.from(0), self.costs.from(0), self.slopes.from(0), int(n), int(q)];
-            card.launch(stream, "curve", [blocks, 1, 1], 256, 0, &args)?;
-            product((v, width, width, false), (self.slopes.from(0), q, q), (Arg::Place(0), 0), everything, 1, places[4], false)?;
+            self.curve(placed, direction)?;
         }
-        let all: usize = sections.iter().sum();
-        card.fetch(stream, &placed.sums, all, &mut placed.fetched)?;
+        card.fetch(stream, &placed.sums, 0..sections.all(), &mut placed.fetched)?;
         card.wait(stream)?;
         let fetched = placed.fetched.items()?;
-        let part =
-            |index: usize, there: bool| if there { fetched[starts[index]..starts[index] + sections[index]].to_vec() } else { vec![] };
-        let mut losses = part(0, true);
+        let part = |index: usize, there: bool| if there { fetched[sections.range(index)].to_vec() } else { vec![] };
+        let mut losses = part(LOSSES, true);
         let errors = losses.pop().unwrap_or(0.0);
         Ok(CardFit {
             losses,
             errors,
-            gradient: part(1, true),
-            systems: part(2, wanted.systems),
-            moved: part(3, wanted.coefficients.is_some()),
-            curved: part(4, wanted.direction.is_some()),
+            gradient: part(GRADIENT, true),
+            systems: part(SYSTEMS, wanted.systems),
+            moved: part(MOVED, wanted.coefficients.is_some()),
+            curved: part(CURVED, wanted.direction.is_some()),
         })
     }
-}
-
-fn int(value: usize) -> Arg {
-    Arg::Int(value as i32)
 }
 
 fn too_large(n: usize, free: usize) -> Error {

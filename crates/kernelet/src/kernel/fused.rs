@@ -107,6 +107,13 @@ pub(crate) struct Rows<R> {
     row: Vec<f64>,
 }
 
+impl<R: Real> Rows<R> {
+    /// Whether the sums of the squares of the rows are finite, and with them their numbers.
+    pub fn are_finite(&self) -> bool {
+        self.starts.iter().all(|start| start.to_f64().is_finite())
+    }
+}
+
 impl<R: SimdReal> Packed<R> {
     /// Packs `vectors` for this machine. None where numbers are so large that differences of exponents lose their digits.
     pub fn new(gamma: f64, vectors: &Points) -> Option<Self> {
@@ -215,10 +222,11 @@ impl<R: SimdReal> Packed<R> {
         rows.lanes = lanes;
     }
 
-    /// Kernel values of the rows with the vectors `tile`, which begins at a multiple of [`Packed::tile`] and ends at the next or at the last lane.
-    pub fn values(&self, tile: Range<usize>, rows: &mut Rows<R>, out: &mut [R]) {
+    /// Kernel values of the rows with the vectors `tile`, which begins at a multiple of [`Packed::tile`] and ends at the next or at the last lane. What will be read
+    /// next is asked for meanwhile.
+    pub fn values(&self, tile: Range<usize>, rows: &mut Rows<R>, ahead: Ahead, out: &mut [R]) {
         let sink = Values { first: tile.start, stride: tile.len(), out };
-        self.run(tile, rows, Ahead::default(), sink);
+        self.run(tile, rows, ahead, sink);
     }
 
     fn run<S: Sink<R>>(&self, lanes: Range<usize>, rows: &mut Rows<R>, ahead: Ahead, sink: S) {
@@ -402,7 +410,7 @@ mod tests {
                 while lane < packed.lanes() {
                     let tile = lane..packed.lanes().min(lane + packed.tile());
                     let mut values = vec![R::default(); n * tile.len()];
-                    packed.values(tile.clone(), &mut rows, &mut values);
+                    packed.values(tile.clone(), &mut rows, Ahead::default(), &mut values);
                     for j in tile.clone() {
                         let (have, want) = (values[i * tile.len() + j - tile.start].to_f64(), k.get(j).copied().unwrap_or(0.0));
                         assert!((have - want).abs() <= tolerance * (want + f64::from(j >= m)), "{isa:?} {i} {j}: {have} {want}");

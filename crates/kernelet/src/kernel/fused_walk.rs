@@ -96,7 +96,7 @@ impl<R: SimdReal, S: Sink<R>> VectorJob<R> for Walk<'_, R, S> {
         let parts = dim.div_ceil(FEATURES_AT_ONCE).max(1);
         // In several parts: rows of one part stay in cache while a whole tile of panels goes by.
         let together = if parts > 1 { TILE_PANELS } else { 1 };
-        let blocks = if count < ROWS { 0..0 } else { self.lanes.clone() };
+        let blocks = if count < 2 { 0..0 } else { self.lanes.clone() };
         for first in blocks.step_by(together * width) {
             let end = self.lanes.end.min(first + together * width);
             if parts > 1 {
@@ -113,19 +113,31 @@ impl<R: SimdReal, S: Sink<R>> VectorJob<R> for Walk<'_, R, S> {
                 }
             }
         }
-        for row in count / ROWS * ROWS..count {
-            self.row::<V, COLS>(row);
+        if count % ROWS % 2 == 1 {
+            self.row::<V, COLS>(count - 1);
         }
     }
 }
 
 impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
-    /// All rows against the panel of `COLS` registers that begins at `lane`, `aside` lanes into those worked on together.
+    /// All rows but a last single one against the panel of `COLS` registers that begins at `lane`, `aside` lanes into those worked on together.
+    ///
+    /// Rows that do not fill a tile make smaller ones: alone each of them would read the whole panel.
     #[inline(always)]
     fn panel<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(&mut self, lane: usize, aside: usize, features: Range<usize>) {
         let count = self.rows.starts.len();
-        for row in (0..count / ROWS * ROWS).step_by(ROWS) {
-            self.tile::<V, ROWS, COLS>(lane, row, aside * count + row * COLS * V::WIDTH, features.clone());
+        let place = |row: usize| aside * count + row * COLS * V::WIDTH;
+        let mut row = 0;
+        while count - row >= ROWS {
+            self.tile::<V, ROWS, COLS>(lane, row, place(row), features.clone());
+            row += ROWS;
+        }
+        if ROWS > 4 && count - row >= 4 {
+            self.tile::<V, 4, COLS>(lane, row, place(row), features.clone());
+            row += 4;
+        }
+        if ROWS > 2 && count - row >= 2 {
+            self.tile::<V, 2, COLS>(lane, row, place(row), features);
         }
     }
 

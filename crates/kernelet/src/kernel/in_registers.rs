@@ -3,7 +3,7 @@ use std::ops::Range;
 
 use super::{
     fused::{self, DenseRows, Packed, RowSource, Rows},
-    simd::SimdReal,
+    simd::{Ahead, SimdReal},
 };
 use crate::{
     data::{Points, Scale},
@@ -54,7 +54,7 @@ impl<R: SimdReal> InRegisters<R> {
             for start in vectors.clone().step_by(packed.tile()) {
                 let tile = start..packed.lanes().min(start + packed.tile());
                 work.tile.resize(count * tile.len(), R::default());
-                packed.values(tile.clone(), &mut work.rows, &mut work.tile);
+                packed.values(tile.clone(), &mut work.rows, Ahead::default(), &mut work.tile);
                 let (place, used) = (start - vectors.start, tile.end.min(vectors.end) - start);
                 for (out, values) in out.chunks_exact_mut(width).zip(work.tile.chunks_exact(tile.len())) {
                     out[place..place + used].copy_from_slice(&values[..used]);

@@ -5,11 +5,11 @@
 //! they join. The end is exact: where no row that was left out violates the margin, primal and dual are those of all rows.
 //!
 //! Cost: n m for each check, and a m^2 / 2 for each of 10 to 30 iterations with a rows near the margin, where the method on all rows has n m^2 / 2.
-use super::margin::{self, MarginProblem, MarginSettings, MarginSolution};
-use crate::{
-    linalg::{Matrix, times},
-    watch::Watch,
+use super::{
+    margin::{self, MarginSettings, MarginSolution},
+    margin_problem::MarginProblem,
 };
+use crate::{linalg::Matrix, watch::Watch};
 
 /// With fewer rows than this, or fewer for each coordinate, all of them are solved for at once.
 const FEWEST: usize = 1_000;
@@ -21,7 +21,7 @@ const SAMPLED: usize = 8;
 /// The gap of the rough machines.
 const ROUGH: f64 = 1e-2;
 
-/// Rows that a rough machine has at most this far beyond the margin may come to it.
+/// Rows that a rough machine has at most this far beyond the margin, in units of the largest one, may come to it.
 const NEAR: f64 = 0.5;
 
 /// Rounds after which all rows are solved for.
@@ -29,13 +29,13 @@ const ROUNDS: usize = 8;
 
 /// Solves the problem. Both signs must occur.
 pub(crate) fn solve(problem: &MarginProblem, settings: &MarginSettings, watch: &Watch) -> MarginSolution {
-    let n = problem.rows.rows();
+    let n = problem.len();
     let whole = || margin::solve(problem, settings, None, watch);
     if n < FEWEST.max(FEWEST_A_COORDINATE * problem.rows.cols()) {
         return whole();
     }
     let mut used: Vec<usize> = (0..n).step_by(SAMPLED).collect();
-    let mut rough = true;
+    let (mut rough, near) = (true, NEAR * problem.size());
     for _ in 0..ROUNDS {
         let part = Part::of(problem, &used);
         if watch.cancelled() || 2 * used.len() > n || !part.has_both_signs() {
@@ -43,10 +43,10 @@ pub(crate) fn solve(problem: &MarginProblem, settings: &MarginSettings, watch: &
         }
         let settings = if rough { MarginSettings { gap: ROUGH, ..*settings } } else { *settings };
         let solution = margin::solve(&part.problem(), &settings, None, watch);
-        let values = times(problem.rows, &solution.weights);
-        let margin_of = |i: usize| problem.signs[i] * (values[i] + solution.offset) - 1.0;
+        let values = problem.values(&solution.weights);
+        let margin_of = |i: usize| problem.signs[i] * (values[i] + solution.offset) - problem.margin(i);
         if rough {
-            used = (0..n).filter(|&i| margin_of(i) < NEAR).collect();
+            used = (0..n).filter(|&i| margin_of(i) < near).collect();
             rough = false;
             continue;
         }
@@ -68,16 +68,19 @@ struct Part<'a> {
     rows: Matrix,
     signs: Vec<f64>,
     costs: Vec<f64>,
+    margins: Vec<f64>,
 }
 
 impl<'a> Part<'a> {
     fn of(problem: &MarginProblem, used: &'a [usize]) -> Self {
         let of = |values: &[f64]| used.iter().map(|&i| values[i]).collect();
-        Part { used, rows: problem.rows.select(used), signs: of(problem.signs), costs: of(problem.costs) }
+        let rows: Vec<usize> = used.iter().map(|&i| problem.row(i)).collect();
+        let margins = used.iter().map(|&i| problem.margin(i)).collect();
+        Part { used, rows: problem.rows.select(&rows), signs: of(problem.signs), costs: of(problem.costs), margins }
     }
 
     fn problem(&self) -> MarginProblem<'_> {
-        MarginProblem { rows: &self.rows, signs: &self.signs, costs: &self.costs }
+        MarginProblem { rows: &self.rows, signs: &self.signs, costs: &self.costs, margins: Some(&self.margins) }
     }
 
     fn has_both_signs(&self) -> bool {
@@ -108,7 +111,7 @@ mod tests {
     fn the_solution_is_that_of_all_rows_whether_few_or_many_count() {
         for apart in [0.3, 1.0, 2.0, 6.0] {
             let (rows, signs, costs) = problem(3000, 5, apart);
-            let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs };
+            let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs, margins: None };
             let settings = MarginSettings::default();
             let (found, want) = (solve(&problem, &settings, &Watch::none()), margin::solve(&problem, &settings, None, &Watch::none()));
             assert_eq!(found.status, Status::Converged);
@@ -133,7 +136,7 @@ mod tests {
         let mut rows = rows;
         rows.row_mut(1001)[0] = -4.0 * signs[1001];
         let costs = vec![1.0; n];
-        let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs };
+        let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs, margins: None };
         let found = solve(&problem, &MarginSettings::default(), &Watch::none());
         let want = margin::solve(&problem, &MarginSettings::default(), None, &Watch::none());
         assert!(

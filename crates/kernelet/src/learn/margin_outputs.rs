@@ -7,8 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::parallel::*;
 
 use super::{
-    margin::{MarginProblem, MarginSettings, MarginSolution},
-    margin_active, squared_margin,
+    margin::{MarginSettings, MarginSolution},
+    margin_active,
+    margin_problem::MarginProblem,
+    squared_margin,
 };
 use crate::{
     linalg::Matrix,
@@ -81,7 +83,7 @@ fn solve_each(
             true => {
                 let costs: Vec<f64> = rows.iter().map(|&i| sides.costs[i]).collect();
                 let chosen = if rows.len() == coordinates.rows() { None } else { Some(coordinates.select(&rows)) };
-                let problem = MarginProblem { rows: chosen.as_ref().unwrap_or(coordinates), signs: &signs, costs: &costs };
+                let problem = MarginProblem { rows: chosen.as_ref().unwrap_or(coordinates), signs: &signs, costs: &costs, margins: None };
                 solver(&problem)
             }
         };

@@ -14,6 +14,7 @@ mod logistic;
 pub(crate) mod margin;
 mod margin_active;
 pub(crate) mod margin_outputs;
+pub(crate) mod margin_problem;
 mod multiclass;
 mod nadaraya_watson;
 mod nu_svc;

@@ -7,7 +7,7 @@
 //! halved until the objective falls enough; where the rows with an error stay the same, the minimum is exact.
 //!
 //! Cost: n m^2 / 2 multiply-adds a step, some 5 to 15 steps; memory n m.
-use super::margin::{MarginProblem, MarginSolution};
+use super::{margin::MarginSolution, margin_problem::MarginProblem};
 use crate::{
     linalg::{Cholesky, Matrix, dot, times, transposed_times, weighted_gram},
     watch::{Status, Watch},
@@ -22,7 +22,7 @@ const GAP: f64 = 1e-12;
 /// The gap up to which a point counts as the solution where rounding ends the steps earlier.
 const CLOSE: f64 = 1e-9;
 
-/// Solves the problem; the multipliers are `c_i` times the slacks.
+/// Solves the problem, which has one term of margin 1 for each row; the multipliers are `c_i` times the slacks.
 pub(crate) fn solve(problem: &MarginProblem, watch: &Watch) -> MarginSolution {
     let (n, m) = (problem.rows.rows(), problem.rows.cols());
     let rows = Matrix::from_fn(n, m + 1, |i, j| if j < m { problem.rows.at(i, j) } else { 1.0 });
@@ -97,7 +97,7 @@ mod tests {
         let (rows, signs, costs) = problem(60, 4);
         for factor in [1e-3, 1.0, 1e3] {
             let costs: Vec<f64> = costs.iter().map(|c| factor * c).collect();
-            let found = solve(&MarginProblem { rows: &rows, signs: &signs, costs: &costs }, &Watch::none());
+            let found = solve(&MarginProblem { rows: &rows, signs: &signs, costs: &costs, margins: None }, &Watch::none());
             assert!(found.status == Status::Converged && found.iterations < 20, "{found:?}");
             // x - sum_i c_i max(0, 1 - y_i f_i) y_i [v_i, 1], one number after the other.
             let x = point(&found);
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn no_nearby_point_is_better() {
         let (rows, signs, costs) = problem(40, 3);
-        let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs };
+        let problem = MarginProblem { rows: &rows, signs: &signs, costs: &costs, margins: None };
         let found = solve(&problem, &Watch::none());
         let ones = Matrix::from_fn(40, 4, |i, j| if j < 3 { rows.at(i, j) } else { 1.0 });
         for j in 0..4 {

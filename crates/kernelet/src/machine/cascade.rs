@@ -22,6 +22,9 @@ pub const ABSTAINED: &str = "?";
 /// The most candidate classes whose pairs decide; with more the whole machine does.
 pub const MOST_CANDIDATES: usize = 6;
 
+/// What a kernel value costs beside its features, in multiply-adds.
+pub(super) const EXPONENTIAL: usize = 10;
+
 /// Machines in order, and what is promised of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cascade {
@@ -89,6 +92,14 @@ pub struct Answers {
     pub evaluations: u64,
 }
 
+impl Answers {
+    /// The rows that have an answer: all where there is a full machine.
+    pub fn answered(&self) -> Vec<usize> {
+        let abstained = |row: &usize| self.prediction.label(*row).is_some_and(|label| label.text() == ABSTAINED);
+        (0..self.stages.len()).filter(|row| !abstained(row)).collect()
+    }
+}
+
 /// One row at a stage.
 #[derive(Clone)]
 pub(crate) struct Judged {
@@ -98,6 +109,17 @@ pub(crate) struct Judged {
     pub score: f64,
     /// The classes by their outputs, the largest first, with their distance from it.
     pub ranks: Vec<(usize, f64)>,
+}
+
+/// What a stage makes of a row.
+#[derive(Clone, Default)]
+pub(super) struct Answer {
+    /// Its class.
+    pub class: usize,
+    /// How sure the stage is.
+    pub score: f64,
+    /// The classes whose pairs decide where the stage is not sure enough, ascending; none where the whole machine does.
+    pub candidates: Vec<usize>,
 }
 
 impl Stage {
@@ -116,30 +138,51 @@ impl Stage {
     pub(crate) fn answer(&self, outputs: &[f64]) -> (usize, f64) {
         let q = self.machine.n_outputs();
         let (own, rest) = outputs.split_at(q.min(outputs.len()));
+        if let Decision::Largest { .. } = self.machine.decision {
+            return top_two(own);
+        }
         let class = self.machine.decision.class(own);
         let score = match &self.machine.decision {
             Decision::Sign { .. } => {
                 let size = own.first().map_or(0.0, |f| f.abs());
                 size / self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor))
             }
-            Decision::Votes { labels } => votes_against(labels.len(), own, class).map(|(_, f)| f).fold(f64::INFINITY, f64::min),
-            _ => {
-                let largest = own.get(class).copied().unwrap_or(0.0);
-                own.iter().enumerate().filter(|(k, _)| *k != class).map(|(_, value)| largest - value).fold(f64::INFINITY, f64::min)
-            }
+            _ => self.machine.decision.distances(own, class).map(|(_, distance)| distance).fold(f64::INFINITY, f64::min),
         };
         (class, score)
+    }
+
+    /// The same with the candidate classes, where they are asked for.
+    pub(super) fn answer_with(&self, outputs: &[f64], ask: bool) -> Answer {
+        let (class, score) = self.answer(outputs);
+        let own = &outputs[..self.machine.n_outputs().min(outputs.len())];
+        match ask && !matches!(self.machine.decision, Decision::Sign { .. }) {
+            true => self.answer_of(class, score, self.machine.decision.distances(own, class)),
+            false => Answer { class, score, candidates: vec![] },
+        }
+    }
+
+    /// The answer of a class with the distances of the others.
+    pub(super) fn answer_of(&self, class: usize, score: f64, others: impl Iterator<Item = (usize, f64)>) -> Answer {
+        let mut candidates = vec![];
+        if score <= self.threshold {
+            candidates.extend(others.filter(|(_, distance)| *distance <= self.threshold).map(|(other, _)| other).chain([class]));
+            candidates.sort_unstable();
+        }
+        if !are_few(candidates.len(), self.machine.decision.n_classes()) {
+            candidates.clear();
+        }
+        Answer { class, score, candidates }
     }
 
     /// The same with the order of the classes.
     pub(crate) fn judge(&self, outputs: &[f64]) -> Judged {
         let (class, score) = self.answer(outputs);
         let own = &outputs[..self.machine.n_outputs().min(outputs.len())];
-        let mut ranks: Vec<(usize, f64)> = match &self.machine.decision {
-            Decision::Sign { .. } => return Judged { class, score, ranks: vec![] },
-            Decision::Votes { labels } => votes_against(labels.len(), own, class).chain([(class, 0.0)]).collect(),
-            _ => own.iter().enumerate().map(|(k, value)| (k, own[class] - value)).collect(),
-        };
+        if matches!(self.machine.decision, Decision::Sign { .. }) {
+            return Judged { class, score, ranks: vec![] };
+        }
+        let mut ranks: Vec<(usize, f64)> = self.machine.decision.distances(own, class).chain([(class, 0.0)]).collect();
         // The class itself comes first, also where another has the same output; of others with the same output the lower one does.
         let order = |a: &(usize, f64)| (a.0 != class, a.1, a.0);
         ranks.sort_by(|a, b| order(a).partial_cmp(&order(b)).unwrap_or(std::cmp::Ordering::Equal));
@@ -164,40 +207,51 @@ impl Stage {
     }
 }
 
+/// The place of the largest value, the first of several, and how far it is above the others.
+fn top_two(values: &[f64]) -> (usize, f64) {
+    let (mut at, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for (k, &value) in values.iter().enumerate() {
+        if value > largest {
+            (at, largest, second) = (k, value, largest);
+        } else if value > second {
+            second = value;
+        }
+    }
+    (at, if values.len() < 2 { f64::INFINITY } else { largest - second })
+}
+
 /// True for rules whose outputs say how sure they are.
 pub(crate) fn can_be_stage(decision: &Decision) -> bool {
     matches!(decision, Decision::Sign { .. } | Decision::Votes { .. } | Decision::Largest { .. })
 }
 
-/// How far the pairs of the class that won the vote speak against each other class.
-fn votes_against(n_classes: usize, outputs: &[f64], class: usize) -> impl Iterator<Item = (usize, f64)> {
-    let pairs = outputs.iter().zip(Pairwise::pairs(n_classes));
-    pairs.filter_map(move |(&f, (a, b))| match (a == class, b == class) {
-        (true, _) => Some((b, f.max(0.0))),
-        (_, true) => Some((a, (-f).max(0.0))),
-        _ => None,
-    })
+impl Decision {
+    /// How far each other class is from the one that is answered: by the pair of both, or by their outputs.
+    fn distances(&self, outputs: &[f64], class: usize) -> impl Iterator<Item = (usize, f64)> {
+        let (votes, n) = match self {
+            Decision::Votes { labels } => (true, labels.len()),
+            _ => (false, outputs.len()),
+        };
+        let output = move |k: usize| outputs.get(k).copied().unwrap_or(0.0);
+        (0..n).filter(move |other| *other != class).map(move |other| match (votes, class < other) {
+            (true, true) => (other, output(Pairwise::place(n, class, other)).max(0.0)),
+            (true, false) => (other, (-output(Pairwise::place(n, other, class))).max(0.0)),
+            (false, _) => (other, output(class) - output(other)),
+        })
+    }
 }
 
 /// The vote among some classes by the outputs of all pairs; the classes ascend, and ties go to the lower one.
 pub(crate) fn vote_among(classes: &[usize], n_classes: usize, outputs: &[f64]) -> usize {
-    let place = |a: usize, b: usize| a * (2 * n_classes - a - 1) / 2 + b - a - 1;
     let mut votes = vec![0usize; classes.len()];
     for i in 0..classes.len() {
         for j in i + 1..classes.len() {
-            let first = outputs.get(place(classes[i], classes[j])).is_some_and(|f| *f > 0.0);
+            let first = outputs.get(Pairwise::place(n_classes, classes[i], classes[j])).is_some_and(|f| *f > 0.0);
             votes[if first { i } else { j }] += 1;
         }
     }
     let best = (1..votes.len()).fold(0, |best, i| if votes[i] > votes[best] { i } else { best });
     classes.get(best).copied().unwrap_or(0)
-}
-
-/// The candidate classes of a row at a threshold, ascending; none where the whole machine decides.
-pub(crate) fn candidates(judged: &Judged, threshold: f64) -> Option<Vec<usize>> {
-    let mut classes: Vec<usize> = judged.ranks.iter().take_while(|rank| rank.1 <= threshold).map(|rank| rank.0).collect();
-    classes.sort_unstable();
-    are_few(classes.len(), judged.ranks.len()).then_some(classes)
 }
 
 /// Whether so many candidate classes are few enough for their pairs to decide.
@@ -301,6 +355,13 @@ mod tests {
         Cascade { stages, full: Some(full.clone()), promise: promise(full) }
     }
 
+    /// The candidate classes of a row at a threshold, ascending; none where the whole machine decides.
+    fn candidates(judged: &Judged, threshold: f64) -> Option<Vec<usize>> {
+        let mut classes: Vec<usize> = judged.ranks.iter().take_while(|rank| rank.1 <= threshold).map(|rank| rank.0).collect();
+        classes.sort_unstable();
+        are_few(classes.len(), judged.ranks.len()).then_some(classes)
+    }
+
     /// The definition, one row at a time.
     fn naive(cascade: &Cascade, points: &Points) -> Vec<(u32, usize)> {
         (0..points.len())
@@ -351,6 +412,31 @@ mod tests {
     }
 
     #[test]
+    fn bad_numbers_are_named_and_any_number_of_threads_gives_the_same_answers() {
+        let data = waveform3(500, 1);
+        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+        let cascade = cascade(&full, 0.3);
+        let run = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| cascade.predict(&data.points));
+        assert_eq!(run(1).unwrap(), run(8).unwrap());
+        for (row, value) in [(0, f64::NAN), (250, f64::INFINITY), (499, f64::NEG_INFINITY)] {
+            let mut rows = data.points.to_dense();
+            rows.row_mut(row)[3] = value;
+            let error = cascade.predict(&rows.into()).unwrap_err().to_string();
+            assert!(error.contains(&format!("row {}, column 4", row + 1)), "{error}");
+        }
+        let narrow = cascade.predict(&Matrix::<f64>::zeros(1, 2).into()).unwrap_err();
+        assert!(narrow.to_string().contains("features of a row"), "{narrow}");
+        assert!(cascade.predict(&Matrix::<f64>::zeros(0, 21).into()).unwrap().stages.is_empty());
+    }
+
+    #[test]
+    fn the_score_of_one_output_a_class_is_the_gap_of_the_two_largest() {
+        for (values, want) in [(vec![1.0, 4.0, 3.5], (1, 0.5)), (vec![2.0, 2.0], (0, 0.0)), (vec![-1.0], (0, f64::INFINITY))] {
+            assert_eq!(top_two(&values), want);
+        }
+    }
+
+    #[test]
     fn a_cascade_without_a_full_machine_abstains() {
         let data = banana(200, 1);
         let full = Svc { kernel: Kernel::gaussian(1.0), ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
@@ -364,6 +450,7 @@ mod tests {
             assert_eq!(label, want);
         }
         assert!(b.evaluations < a.evaluations);
+        assert_eq!((a.answered().len(), b.answered().len()), (200, b.stages.iter().filter(|stage| **stage < 2).count()));
     }
 
     #[test]

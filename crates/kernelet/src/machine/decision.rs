@@ -57,6 +57,15 @@ impl Decision {
         }
     }
 
+    /// The number of classes.
+    pub(super) fn n_classes(&self) -> usize {
+        match self {
+            Decision::Sign { .. } | Decision::Novelty => 2,
+            Decision::Votes { labels } | Decision::Largest { labels } | Decision::Codes { labels, .. } => labels.len(),
+            Decision::Values | Decision::Ratio | Decision::Features => 0,
+        }
+    }
+
     /// The number of outputs the rule needs, where it is fixed.
     pub fn n_outputs(&self) -> Option<usize> {
         match self {
@@ -100,9 +109,17 @@ impl Decision {
         match self {
             Decision::Sign { .. } | Decision::Novelty => usize::from(outputs.first().is_some_and(|&f| f > 0.0)),
             Decision::Votes { labels } => {
-                let mut votes = vec![0usize; labels.len()];
-                for (&f, (a, b)) in outputs.iter().zip(Pairwise::pairs(labels.len())) {
-                    votes[if f > 0.0 { a } else { b }] += 1;
+                let (n, mut rest) = (labels.len(), outputs);
+                let mut votes = vec![0u32; n];
+                for a in 0..n {
+                    let (own, others) = rest.split_at((n - a - 1).min(rest.len()));
+                    let mut won = 0;
+                    for (f, votes) in own.iter().zip(&mut votes[a + 1..]) {
+                        let first = u32::from(*f > 0.0);
+                        (won, *votes) = (won + first, *votes + 1 - first);
+                    }
+                    votes[a] += won;
+                    rest = others;
                 }
                 first_largest(&votes)
             }
@@ -142,7 +159,7 @@ impl Decision {
     }
 }
 
-fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
+pub(super) fn first_largest<T: PartialOrd>(values: &[T]) -> usize {
     (1..values.len()).fold(0, |best, i| if values[i] > values[best] { i } else { best })
 }
 

@@ -209,8 +209,8 @@ impl Evaluator {
         }
     }
 
-    /// Adds the outputs of `count` rows to `out`.
-    pub fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) {
+    /// Adds the outputs of `count` rows to `out`. True where it is known from the sums of their squares that all numbers of the rows are finite.
+    pub fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) -> bool {
         let dim = self.expansion.vectors.dim();
         let done = match &self.form {
             Form::Double(fused) if !input.is_wide_and_sparse(dim) => fused.add(input, count, out, &mut work.double),
@@ -224,6 +224,12 @@ impl Evaluator {
         if !done {
             self.add_blocks(input, count, out, work);
         }
+        let squares = match &self.form {
+            Form::Double(_) => work.double.rows.are_finite(),
+            Form::Single(_) => work.single.rows.are_finite(),
+            _ => false,
+        };
+        done && squares && input.lying(dim).is_some()
     }
 
     fn add_blocks(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Work) {
@@ -288,10 +294,11 @@ impl<R: SimdReal> Fused<R> {
             FusedOutputs::Few(runs) => self.packed.sums(runs, rows, input.ahead(count, self.packed.dim()), out),
             FusedOutputs::Many(mixer) => {
                 mixer.start(count, sums);
+                let mut ahead = input.ahead(count, self.packed.dim());
                 for first in (0..self.packed.lanes()).step_by(self.packed.tile()) {
                     let tile = first..self.packed.lanes().min(first + self.packed.tile());
                     values.resize(count * tile.len(), R::default());
-                    self.packed.values(tile.clone(), rows, values);
+                    self.packed.values(tile.clone(), rows, std::mem::take(&mut ahead), values);
                     mixer.add(values, tile, count, sums);
                 }
                 mixer.finish(sums, count, out);

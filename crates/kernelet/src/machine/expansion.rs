@@ -44,6 +44,11 @@ impl Pairwise {
         (0..classes).flat_map(move |a| (a + 1..classes).map(move |b| (a, b)))
     }
 
+    /// The place of the pair (a, b), a < b, among the outputs.
+    pub(crate) fn place(classes: usize, a: usize, b: usize) -> usize {
+        a * (2 * classes - a - 1) / 2 + b - a - 1
+    }
+
     /// The same coefficients as a dense matrix, with a column for each pair.
     pub fn to_dense(&self) -> Matrix {
         let classes = self.n_classes();

@@ -2,100 +2,176 @@
 //!
 //! All pairs of 26 classes are 325 outputs, and their sums take longer than the kernel values. But a class that wins all its own pairs has won the vote, whatever the
 //! others say, and how sure the vote is follows from these pairs too. So rows are evaluated by the pairs of the class that is guessed, those that lose one of them by the
-//! pairs of the class that beat it most, and only the rest by all pairs.
+//! pairs of the class that beat it most, and only the rest by all pairs. A guess is the class of the stage before, or the largest of the sums of each class's pairs: as many
+//! outputs as there are classes, in single precision, because a guess decides nothing.
 use std::sync::OnceLock;
 
-use super::{Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor};
-use crate::{Result, data::Points, linalg::Matrix};
+use super::{
+    Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
+    cascade::{Answer, EXPONENTIAL, Stage},
+    decision::first_largest,
+    each::Rows,
+};
+use crate::{Result, data::Points, linalg::Matrix, parallel::*};
 
 /// A machine of dense pairs, made ready.
 #[derive(Debug)]
 pub(super) struct GuessedVotes {
     machine: Machine,
     prepare: fn(&Machine) -> Predictor,
+    guess: OnceLock<Predictor>,
     /// The pairs of each class.
     classes: Vec<OnceLock<Predictor>>,
     whole: OnceLock<Predictor>,
 }
 
+/// What the pairs of one class say.
+#[derive(Clone)]
+enum Verdict {
+    /// The class wins.
+    Wins(Answer),
+    /// It loses most to this one.
+    Loses(usize),
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Verdict::Loses(0)
+    }
+}
+
+/// A pair of a class: its place among all, the other class, and 1 where the class is the first of the pair, else -1.
+type Pair = (usize, usize, f64);
+
 impl GuessedVotes {
-    /// None for machines that decide otherwise, or have few pairs.
-    pub fn of(machine: &Machine, prepare: fn(&Machine) -> Predictor) -> Option<Self> {
+    /// None for machines that decide otherwise, or have so few pairs or so many features that it takes less to evaluate all pairs; the first stage makes its own guesses.
+    pub fn of(machine: &Machine, first: bool, prepare: fn(&Machine) -> Predictor) -> Option<Self> {
         let Decision::Votes { labels } = &machine.decision else { return None };
         let all = labels.len() * labels.len().saturating_sub(1) / 2;
         let dense = matches!(machine.expansion.coefficients, Coefficients::Dense(_));
-        (dense && labels.len() > 4 && machine.n_outputs() == all).then(|| GuessedVotes {
+        // Multiply-adds for each vector; groups of rows are small, and single precision is twice as fast.
+        let (value, own) = (machine.expansion.vectors.dim() + EXPONENTIAL, labels.len());
+        let guessed = (value + own) + (value + own) / 4 + if first { (value + own) / 2 } else { 0 };
+        (dense && machine.n_outputs() == all && guessed < value + all).then(|| GuessedVotes {
             machine: machine.clone(),
             prepare,
+            guess: OnceLock::new(),
             classes: labels.iter().map(|_| OnceLock::new()).collect(),
             whole: OnceLock::new(),
         })
     }
 
-    /// Outputs that lead to the same class, score and order of classes as all of them; those of pairs without the class that wins may be 0.
-    pub fn outputs(&self, points: &Points, guesses: &[usize]) -> Result<Matrix> {
-        let mut outputs = Matrix::zeros(points.len(), self.machine.n_outputs());
-        let mut asked: Vec<(usize, usize)> = guesses.iter().copied().enumerate().collect();
+    /// What the stage makes of rows, with the candidate classes where they are asked for; `guesses` has a class for each row, or is empty.
+    pub fn answers(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
+        if rows.len() == 0 {
+            return Ok(vec![]);
+        }
+        let own;
+        let guesses = if guesses.is_empty() {
+            own = self
+                .guess
+                .get_or_init(|| Predictor::single(&self.sums()))
+                .each(points, rows.clone(), |_, outputs| first_largest(outputs))?;
+            &own
+        } else {
+            guesses
+        };
+        let mut answers: Vec<Option<Answer>> = (0..rows.len()).map(|_| None).collect();
+        let mut left: Vec<(usize, usize)> = guesses.iter().copied().enumerate().collect();
         for _ in 0..2 {
-            asked = self.ask(points, &asked, &mut outputs)?;
+            left = self.ask(stage, points, rows, &left, ask, &mut answers)?;
         }
-        if !asked.is_empty() {
-            let rows: Vec<usize> = asked.iter().map(|(row, _)| *row).collect();
-            let found = self.whole.get_or_init(|| (self.prepare)(&self.machine)).outputs(&points.select(&rows))?;
-            rows.iter().zip(found.iter()).for_each(|(&row, found)| outputs.row_mut(row).copy_from_slice(found));
+        if !left.is_empty() {
+            let chosen: Vec<usize> = left.iter().map(|(place, _)| rows.at(*place)).collect();
+            let ready = self.whole.get_or_init(|| (self.prepare)(&self.machine));
+            let found = ready.each(points, Rows::Some(&chosen), |_, outputs| stage.answer_with(outputs, ask))?;
+            left.iter().zip(found).for_each(|((place, _), found)| answers[*place] = Some(found));
         }
-        Ok(outputs)
+        Ok(answers.into_iter().flatten().collect())
     }
 
-    /// Evaluates rows by the pairs of a class each. The rows that lose one of them are left, with the class that beats it most, and 0 for outputs.
-    fn ask(&self, points: &Points, asked: &[(usize, usize)], outputs: &mut Matrix) -> Result<Vec<(usize, usize)>> {
+    /// Evaluates rows by the pairs of a class each. Those that lose one of them are left, with the class that beats them most.
+    fn ask(
+        &self,
+        stage: &Stage,
+        points: &Points,
+        rows: &Rows,
+        asked: &[(usize, usize)],
+        ask: bool,
+        answers: &mut [Option<Answer>],
+    ) -> Result<Vec<(usize, usize)>> {
+        let mut groups = vec![vec![]; self.classes.len()];
+        asked.iter().for_each(|&(place, class)| groups[class].push(place));
+        let groups: Vec<(usize, Vec<usize>)> = groups.into_iter().enumerate().filter(|(_, places)| !places.is_empty()).collect();
+        let found = groups.into_par_iter().map(|(class, places)| {
+            let own: Vec<Pair> = self.pairs(class).collect();
+            let ready = self.classes[class].get_or_init(|| (self.prepare)(&self.of_pairs(&own)));
+            let chosen: Vec<usize> = places.iter().map(|&place| rows.at(place)).collect();
+            Ok((places, ready.each(points, Rows::Some(&chosen), |_, outputs| verdict(stage, class, &own, outputs, ask))?))
+        });
         let mut left = vec![];
-        for (class, ready) in self.classes.iter().enumerate() {
-            let rows: Vec<usize> = asked.iter().filter(|(_, guess)| *guess == class).map(|(row, _)| *row).collect();
-            if rows.is_empty() {
-                continue;
-            }
-            let own: Vec<(usize, usize, bool)> = self.pairs(class).collect();
-            let found = ready.get_or_init(|| (self.prepare)(&self.of_pairs(&own))).outputs(&points.select(&rows))?;
-            for (&row, found) in rows.iter().zip(found.iter()) {
-                // An output above 0 is a vote for the first class of the pair.
-                let beaten = own.iter().zip(found).filter(|((_, _, first), f)| (**f > 0.0) != *first);
-                match beaten.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) {
-                    Some(((_, other, _), _)) => left.push((row, *other)),
-                    None => own.iter().zip(found).for_each(|((place, _, _), f)| outputs.row_mut(row)[*place] = *f),
+        for found in found.collect::<Vec<Result<_>>>() {
+            let (places, verdicts): (Vec<usize>, Vec<Verdict>) = found?;
+            for (place, verdict) in places.into_iter().zip(verdicts) {
+                match verdict {
+                    Verdict::Wins(answer) => answers[place] = Some(answer),
+                    Verdict::Loses(other) => left.push((place, other)),
                 }
             }
         }
         Ok(left)
     }
 
-    /// The pairs of a class: the place among all, the other class, and whether it is the first of the pair.
-    fn pairs(&self, class: usize) -> impl Iterator<Item = (usize, usize, bool)> {
-        let all = Pairwise::pairs(self.classes.len()).enumerate();
-        all.filter_map(move |(place, (a, b))| match (a == class, b == class) {
-            (true, _) => Some((place, b, true)),
-            (_, true) => Some((place, a, false)),
-            _ => None,
+    fn pairs(&self, class: usize) -> impl Iterator<Item = Pair> {
+        let n = self.classes.len();
+        (0..n).filter(move |other| *other != class).map(move |other| {
+            let place = Pairwise::place(n, class.min(other), class.max(other));
+            (place, other, if class < other { 1.0 } else { -1.0 })
         })
     }
 
-    fn of_pairs(&self, pairs: &[(usize, usize, bool)]) -> Machine {
+    fn of_pairs(&self, pairs: &[Pair]) -> Machine {
         let all = self.machine.expansion.coefficients.to_dense();
         let coefficients = Matrix::from_fn(all.rows(), pairs.len(), |j, k| all.at(j, pairs[k].0));
-        let offsets = pairs.iter().map(|(place, _, _)| self.machine.offsets[*place]).collect();
+        self.with(coefficients, pairs.iter().map(|(place, _, _)| self.machine.offsets[*place]).collect())
+    }
+
+    /// One output for each class: the sum of its pairs.
+    fn sums(&self) -> Machine {
+        let all = self.machine.expansion.coefficients.to_dense();
+        let sum = |of: &dyn Fn(usize) -> f64, class: usize| self.pairs(class).map(|(place, _, sign)| sign * of(place)).sum();
+        let n = self.classes.len();
+        let coefficients = Matrix::from_fn(all.rows(), n, |j, class| sum(&|place| all.at(j, place), class));
+        self.with(coefficients, (0..n).map(|class| sum(&|place| self.machine.offsets[place], class)).collect())
+    }
+
+    fn with(&self, coefficients: Matrix, offsets: Vec<f64>) -> Machine {
         let expansion = Expansion { coefficients: Coefficients::Dense(coefficients), ..self.machine.expansion.clone() };
         let (scale, metadata) = (self.machine.scale.clone(), Metadata::default());
         Machine { expansion, offsets, decision: Decision::Features, scale, names: None, calibration: None, metadata }
     }
 }
 
+/// What the pairs of a class say of a row. An output above 0 is a vote for the first class of the pair.
+fn verdict(stage: &Stage, class: usize, own: &[Pair], outputs: &[f64], ask: bool) -> Verdict {
+    let beaten = own.iter().zip(outputs).filter(|((_, _, sign), f)| (**f > 0.0) != (*sign > 0.0));
+    if let Some(((_, other, _), _)) = beaten.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) {
+        return Verdict::Loses(*other);
+    }
+    let score = outputs.iter().map(|f| f.abs()).fold(f64::INFINITY, f64::min);
+    Verdict::Wins(match ask {
+        true => stage.answer_of(class, score, own.iter().zip(outputs).map(|((_, other, _), f)| (*other, f.abs()))),
+        false => Answer { class, score, candidates: vec![] },
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::Kernel, machine::cascade::Stage};
+    use crate::kernel::Kernel;
 
     #[test]
-    fn any_guess_leads_to_the_class_the_score_and_the_order_of_all_pairs() {
+    fn any_guess_leads_to_the_class_the_score_and_the_candidates_of_all_pairs() {
         let (m, q, n) = (30, 6, 400);
         let mut state = 7u64;
         let mut next = || {
@@ -117,23 +193,35 @@ mod tests {
             calibration: None,
             metadata: Metadata::default(),
         };
-        let stage = Stage { machine: machine.clone(), head: None, threshold: 0.0, exits: 0.0 };
+        let stage = Stage { machine: machine.clone(), head: None, threshold: 0.05, exits: 0.0 };
         let all = machine.outputs_for(&points).unwrap();
-        let ready = GuessedVotes::of(&machine, Predictor::new).unwrap();
-        let (mut sure, mut wrong) = (0, 0);
-        for shift in 0..3 {
-            let guesses: Vec<usize> = all.iter().map(|row| (machine.decision.class(row) + shift) % q).collect();
-            let some = ready.outputs(&points, &guesses).unwrap();
-            for (have, want) in some.iter().zip(all.iter()) {
-                let (have, want) = (stage.judge(have), stage.judge(want));
+        let ready = GuessedVotes::of(&machine, false, Predictor::new).unwrap();
+        let rows = Rows::All(0..n);
+        let (mut with_candidates, mut by_sums) = (0, 0);
+        for shift in 0..4 {
+            // The last time the guesses are its own.
+            let shifted = |row: &[f64]| (machine.decision.class(row) + shift) % q;
+            let guesses: Vec<usize> = if shift < 3 { all.iter().map(shifted).collect() } else { vec![] };
+            let answers = ready.answers(&stage, &points, &rows, &guesses, true).unwrap();
+            assert_eq!(answers.len(), n);
+            for (have, outputs) in answers.iter().zip(all.iter()) {
+                let want = stage.answer_with(outputs, true);
                 assert!(have.class == want.class && (have.score - want.score).abs() < 1e-12);
-                assert!(have.ranks.iter().zip(&want.ranks).all(|(have, want)| have.0 == want.0 && (have.1 - want.1).abs() < 1e-12));
+                assert_eq!(have.candidates, want.candidates);
+                let judged = stage.judge(outputs);
+                let near = judged.ranks.iter().take_while(|rank| rank.1 <= stage.threshold).count();
+                assert_eq!(have.candidates.len(), if (2..q).contains(&near) { near } else { 0 });
+                with_candidates += usize::from(!have.candidates.is_empty());
             }
-            sure += some.iter().filter(|row| row.contains(&0.0)).count();
-            wrong += some.iter().filter(|row| !row.contains(&0.0)).count();
         }
-        assert!(sure > 0 && wrong > 0, "some rows are decided by the pairs of one class, some by all: {sure} {wrong}");
+        let sums = ready.guess.get().unwrap().outputs(&points).unwrap();
+        for (sums, row) in sums.iter().zip(all.iter()) {
+            let of = |class: usize| ready.pairs(class).map(|(place, _, sign)| sign * row[place]).sum::<f64>();
+            assert!((0..q).all(|class| (sums[class] - of(class)).abs() < 1e-4));
+            by_sums += usize::from(first_largest(sums) == machine.decision.class(row));
+        }
+        assert!(with_candidates > 0 && by_sums > n / 2, "{with_candidates} {by_sums}");
         let few = Machine { decision: Decision::Features, ..machine };
-        assert!(GuessedVotes::of(&few, Predictor::new).is_none());
+        assert!(GuessedVotes::of(&few, false, Predictor::new).is_none());
     }
 }

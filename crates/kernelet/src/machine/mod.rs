@@ -3,6 +3,8 @@ mod calibration;
 pub mod cascade;
 mod cascade_predict;
 mod decision;
+mod deferred;
+mod each;
 mod evaluator;
 mod expansion;
 mod features;

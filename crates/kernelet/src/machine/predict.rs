@@ -3,10 +3,9 @@
 //! Cost a row: m d for the kernel values and m q for the outputs; one-vs-one machines evaluate each vector once for all pairs,
 //! m (classes - 1) for the outputs; linear machines d q. A linear map to K numbers costs K d, and m K take the place of m d. No array of size n x m is made. A chunk is done by one thread in a
 //! fixed order, so any number of threads gives the same bits.
-use crate::parallel::*;
-
 use super::{
     Decision, Machine,
+    each::with_space,
     evaluator::{Evaluator, Input, InputRows, Work},
 };
 #[cfg(feature = "cuda")]
@@ -17,6 +16,7 @@ use crate::{
     device::Device,
     kernel::fused::{DenseRows, ROWS},
     linalg::Matrix,
+    parallel::*,
 };
 
 /// What a machine says about rows.
@@ -39,6 +39,16 @@ impl Prediction {
         match self {
             Prediction::Classes { labels, codes } => labels.get(*codes.get(row)? as usize),
             Prediction::Values(_) => None,
+        }
+    }
+
+    /// What is said about some of the rows, in the order given.
+    pub fn select(&self, rows: &[usize]) -> Prediction {
+        match self {
+            Prediction::Classes { labels, codes } => {
+                Prediction::Classes { labels: labels.clone(), codes: rows.iter().map(|&i| codes[i]).collect() }
+            }
+            Prediction::Values(values) => Prediction::Values(values.select(rows)),
         }
     }
 }
@@ -66,7 +76,7 @@ pub struct Predictor {
     pub(super) offsets: Vec<f64>,
     decision: Decision,
     pub(super) scale: Option<Scale>,
-    dim: usize,
+    pub(super) dim: usize,
 }
 
 impl Predictor {
@@ -109,11 +119,16 @@ impl Predictor {
         }
     }
 
-    /// The outputs f_k(x) + b_k, one row for each row of `points`, on all threads of the current pool.
-    pub fn outputs(&self, points: &Points) -> Result<Matrix> {
+    pub(super) fn check_width(&self, points: &Points) -> Result<()> {
         if !points.is_sparse() && points.dim() != self.dim {
             return Err(Error::Shape { what: "features of a row", expected: self.dim, found: points.dim() });
         }
+        Ok(())
+    }
+
+    /// The outputs f_k(x) + b_k, one row for each row of `points`, on all threads of the current pool.
+    pub fn outputs(&self, points: &Points) -> Result<Matrix> {
+        self.check_width(points)?;
         let q = self.offsets.len();
         let mut out = Matrix::zeros(points.len(), q);
         if q == 0 {
@@ -162,8 +177,8 @@ impl Predictor {
         if let Some(card) = &self.card {
             return card.outputs(self, rows, out);
         }
-        out.par_chunks_mut(ROWS * self.offsets.len().max(1)).enumerate().for_each_init(Work::default, |work, (c, out)| {
-            self.chunk(rows(c * ROWS), out, work);
+        out.par_chunks_mut(ROWS * self.offsets.len().max(1)).enumerate().for_each(|(c, out)| {
+            with_space(self.dim, |space| self.chunk(rows(c * ROWS), out, &mut space.work));
         });
         Ok(())
     }
@@ -183,7 +198,8 @@ impl Predictor {
         Ok(self.decision.prediction(self.outputs(points)?))
     }
 
-    pub(super) fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) {
+    /// True where it is known that all numbers of the rows are finite.
+    pub(super) fn chunk(&self, rows: InputRows, out: &mut [f64], work: &mut Work) -> bool {
         let q = self.offsets.len().max(1);
         out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(&self.offsets));
         let (input, count) = (Input { rows, scale: self.scale.as_ref() }, out.len() / q);
@@ -195,6 +211,7 @@ impl Predictor {
         let rows = InputRows::Borrowed(DenseRows::F64(&mapped.out), 0);
         self.evaluator.add(&Input { rows, scale: None }, count, out, work);
         work.mapped = mapped;
+        false
     }
 }
 

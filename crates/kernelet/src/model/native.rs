@@ -2,7 +2,7 @@
 //!
 //! Nothing is lost: a machine that is saved and loaded is the same to the last bit, and the same machine gives the same bytes.
 //! The format is described for readers in other languages in `docs/model-format.md`; golden files keep every version readable.
-use std::{collections::HashMap, path::Path};
+use std::{collections::HashMap, io::Read, path::Path};
 
 use safetensors::Dtype;
 use serde::{Deserialize, Serialize};
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Csr, Points, Scale},
+    data::{Csr, Points, Scale, checksum},
     kernel::Kernel,
     machine::{Calibration, Coefficients, Decision, Expansion, Machine, Metadata, Pairwise},
 };
@@ -33,6 +33,14 @@ const SEARCH: &str = "search";
 pub(crate) struct Extra {
     pub text: String,
     pub numbers: Vec<f64>,
+}
+
+impl Extra {
+    /// The SHA-256 of text and numbers, which stands before the text: a search that went on from another state would end elsewhere without a word.
+    fn sum(&self) -> String {
+        let numbers: Vec<u8> = self.numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        checksum::of(self.text.as_bytes().chain(&numbers[..])).unwrap_or_default()
+    }
 }
 
 /// The JSON text of the metadata entry `kernelet`.
@@ -85,8 +93,13 @@ pub(crate) fn load_extra(path: &Path) -> Result<Option<Extra>> {
     }
     from_bytes(&bytes, &origin)?;
     let arrays = Arrays::open(&bytes, &origin)?;
-    let text = arrays.entry(SEARCH).map(String::from);
-    text.map(|text| Ok(Extra { text, numbers: arrays.list(SEARCH)? })).transpose()
+    let Some(entry) = arrays.entry(SEARCH) else { return Ok(None) };
+    let (sum, text) = entry.split_once(' ').unwrap_or_default();
+    let extra = Extra { text: text.into(), numbers: arrays.list(SEARCH)? };
+    match sum == extra.sum() {
+        true => Ok(Some(extra)),
+        false => Err(Error::format(origin, None, None, "the state of the search is damaged; delete the file to start anew")),
+    }
 }
 
 fn bytes_with(machine: &Machine, extra: Option<&Extra>) -> Result<Vec<u8>> {
@@ -94,7 +107,7 @@ fn bytes_with(machine: &Machine, extra: Option<&Extra>) -> Result<Vec<u8>> {
     let not_written = |reason: String| Error::data(format!("the machine cannot be written: {reason}"));
     let json = serde_json::to_string(&describe(machine)?).map_err(|error| not_written(error.to_string()))?;
     let mut metadata = HashMap::from([("kernelet".to_string(), json)]);
-    metadata.extend(extra.map(|extra| (SEARCH.to_string(), extra.text.clone())));
+    metadata.extend(extra.map(|extra| (SEARCH.to_string(), format!("{} {}", extra.sum(), extra.text))));
     let mut arrays = arrays_of(machine);
     arrays.extend(extra.map(|extra| (SEARCH, Array::list(&extra.numbers))));
     safetensors::serialize(arrays, Some(metadata)).map_err(|error| not_written(error.to_string()))

@@ -17,6 +17,7 @@ use super::write_atomically;
 use crate::{
     Error, Result,
     data::{Scale, memory, read::read_whole},
+    text::exact,
 };
 
 /// The content of a range file.
@@ -65,7 +66,7 @@ impl Range {
         let (line, text) = lines.next().ok_or_else(|| bad(1, "the file ends before the line with lower and upper".into()))?;
         let [lower, upper] = numbers(text).ok_or_else(|| bad(line, format!("{text:?} is not lower and upper, two finite numbers")))?;
         if lower >= upper {
-            return Err(bad(line, format!("lower is {lower} and upper is {upper}, but lower must be below upper")));
+            return Err(bad(line, format!("lower is {} and upper is {}, but lower must be below upper", exact(lower), exact(upper))));
         }
         let mut features: Vec<Feature> = vec![];
         for (line, text) in lines {
@@ -74,7 +75,10 @@ impl Range {
                 return Err(bad(line, format!("the index {} does not ascend", feature.column + 1)));
             }
             if feature.min >= feature.max {
-                return Err(bad(line, format!("the minimum is {} and the maximum {}, but it must be larger", feature.min, feature.max)));
+                return Err(bad(
+                    line,
+                    format!("the minimum is {} and the maximum {}, but it must be larger", exact(feature.min), exact(feature.max)),
+                ));
             }
             features.push(feature);
         }
@@ -99,7 +103,12 @@ impl Range {
             factor[*column] = (0.5 * self.upper - 0.5 * self.lower) / half_width;
             shift[*column] = min - self.lower / factor[*column];
             if !factor[*column].is_finite() || !shift[*column].is_finite() {
-                return Err(Error::data(format!("the range from {min} to {max} of feature {} is out of bounds", column + 1)));
+                return Err(Error::data(format!(
+                    "the range from {} to {} of feature {} is out of bounds",
+                    exact(*min),
+                    exact(*max),
+                    column + 1
+                )));
             }
         }
         Ok(Scale::new(Some(shift), factor))
@@ -118,7 +127,7 @@ impl Range {
             let (min, max) = (shift - 1.0 / factor, shift + 1.0 / factor);
             // Also false for a factor below 0 and for numbers that are not finite.
             if !(min < max && min.is_finite() && max.is_finite()) {
-                let with = format!("the scaling (x - {shift}) * {factor} of feature {}", column + 1);
+                let with = format!("the scaling (x - {}) * {} of feature {}", exact(shift), exact(factor), column + 1);
                 return Err(Error::Unsupported { method: "a range file", with, instead: "save the native format".into() });
             }
             features.push(Feature { column, min, max });

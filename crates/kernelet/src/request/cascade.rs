@@ -7,6 +7,7 @@ use crate::{
     compress::{CascadeGoal, Effort, Goals, Refit, Task, cascade, check_confidence, recognise, trained},
     data::{Dataset, Fingerprints, Points, Target, shuffled},
     machine::{Machine, cascade::Cascade},
+    text::exact,
     watch::Watch,
 };
 
@@ -93,7 +94,7 @@ impl Compress {
         if fresh.len() < needed {
             return Err(Error::data(format!(
                 "a disagreement of {} with {} % confidence needs at least {needed} calibration rows that the model was not trained on, without a single disagreement; there are {}",
-                goal.max_disagreement,
+                exact(goal.max_disagreement),
                 100.0 * goal.confidence,
                 fresh.len()
             )));
@@ -112,7 +113,7 @@ impl Compress {
         let rows = Dataset::new(calibrate.clone(), Target::None);
         let recognised = recognise(&Task { machine, data: Some(&rows), candidates: None }, self.trust().origin)?;
         if let Some(doubt) = recognised.doubt {
-            return Err(Error::data(format!("{doubt}: if the calibration rows are new to the model, say so with `rows` fresh")));
+            return Err(Error::request(format!("{doubt}: if the calibration rows are new to the model, say so with `rows` fresh")));
         }
         let given = Fingerprints::of(&data.points, usize::MAX).known(calibrate);
         let fresh: Vec<usize> = recognised.fresh_rows().into_iter().filter(|&row| given[row] != Some(true)).collect();

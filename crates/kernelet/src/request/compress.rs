@@ -3,7 +3,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{
-    calibrate::SETS_LEFT_OUT,
     cascade::CascadeSettings,
     compress_fields::FIELDS,
     compressed::Compressed,
@@ -14,7 +13,7 @@ use crate::{
     Error, Named, Result,
     compress::{
         Auto, Budget, Comparison, Compression, Effort, EmpiricalMap, Finish, Found, Goals, Metric, Origin, Refit, Steps, Strategy, Task,
-        Verdict, cost_of, heaviest, part_of,
+        bytes_of, cost_of, heaviest, part_of,
     },
     data::{Dataset, Points},
     machine::{Machine, SizeMetrics},
@@ -208,6 +207,11 @@ impl Compress {
         let mut after = before.clone();
         after.metadata.request = serde_json::to_value(self).ok();
         let (before, after) = (native::to_bytes(&before)?.len(), native::to_bytes(&after)?.len());
+        let (around, each) = bytes_of(machine)?;
+        let least = (around + each + after).saturating_sub(before);
+        if bytes < least {
+            return Err(Error::parameter("max-bytes", bytes, format!("at least {least}, the size of a model with one vector")));
+        }
         Ok(Goals { max_bytes: Some((bytes + before).saturating_sub(after).max(1)), ..self.goals.clone() })
     }
 
@@ -333,51 +337,6 @@ impl Compress {
         // More vectors than there are is no error, and of candidates there may be more than the machine has.
         let most = [self.goals.max_vectors, most].into_iter().flatten().fold(usize::MAX, usize::min);
         Ok(Budget { max_residual: self.goals.max_residual.unwrap_or(0.0), ..Budget::vectors(most) })
-    }
-
-    /// Why a method has returned no vector at all.
-    fn nothing_found(&self, watch: &Watch) -> Error {
-        match self.goals.max_residual {
-            _ if watch.cancelled() => Error::Cancelled,
-            Some(residual) if residual >= 1.0 => {
-                Error::request(format!("`max-residual` {residual} is met without any vector; give a number below 1"))
-            }
-            _ => Error::data(
-                "no vector brings a smaller machine nearer to this one: its outputs are constant, or its terms cancel one another",
-            ),
-        }
-    }
-
-    /// What the user should know.
-    fn notes(&self, machine: &Machine, small: &Compressed) -> Vec<String> {
-        let unknown = small.goals_met() == Some(Verdict::Unknown);
-        let state = if unknown { "not known to be reached" } else { "not reached" };
-        let mut notes: Vec<String> = small.missing.iter().map(|sentence| format!("{state}: {sentence}")).collect();
-        if let Some(doubt) = small.validation.as_ref().and_then(|validation| validation.doubt.as_ref()) {
-            notes.push(format!("{doubt}; if they are new to it, say so with `rows` fresh"));
-        }
-        if let Some(wanted) = self.goals.max_vectors.filter(|_| small.capped) {
-            notes.push(format!("there are fewer vectors than {wanted}; the machine has {}", small.machine.n_vectors()));
-        }
-        let needs_cost = matches!(self.refit, Some(Refit::Margin | Refit::Rsvm | Refit::RsvmSquared))
-            || ["distil", "margin"].contains(&small.strategy.as_str());
-        if self.c.is_none() && machine.metadata.c.is_none() && needs_cost {
-            notes.push(format!("the model does not store C; it is taken as {}", cost_of(machine)));
-        }
-        match (machine.calibration.is_some(), small.machine.calibration.is_some()) {
-            (true, false) => notes.push(
-                "the probabilities of the model belong to its own outputs and are left out; new ones are learned from rows, given as data, where bytes are not bounded".into(),
-            ),
-            (true, true) => notes.push("the probabilities are learned again, from those of the model on rows of the data".into()),
-            _ => {}
-        }
-        if machine.metadata.sets.is_some() && small.machine.metadata.sets.is_none() {
-            notes.push(SETS_LEFT_OUT.into());
-        }
-        if machine.decision != small.machine.decision {
-            notes.push("the votes of pairs have become one output for each class, which is smaller; the layout pairs keeps them, libsvm is for LIBSVM's files".into());
-        }
-        notes
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Gamma, LearnerName, Train};
 use crate::{
     data::{Classes, Dataset, Target},
+    learn::direct::can_be_validated,
     linalg::Matrix,
 };
 
@@ -38,6 +39,7 @@ impl Train {
         if nothing_else && matches!(train.learner(), LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge | LearnerName::Svr) {
             train.vectors.count = Some(N_VECTORS);
             match data.dim() <= MOST_SCALES {
+                _ if !can_be_validated(&data) => {}
                 true => train.metric.ard = true,
                 false => train.kernel.gamma = Some(Gamma::Learned),
             }
@@ -56,6 +58,7 @@ fn values_of(classes: &Classes) -> Option<Matrix> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{request::Given, watch::Watch};
 
     fn rows(dim: usize, labels: &[String]) -> Dataset {
         Dataset::new(Matrix::from_fn(labels.len(), dim, |i, j| (i * (j + 1)) as f64), Target::from_labels(labels))
@@ -88,6 +91,17 @@ mod tests {
     }
 
     #[test]
+    fn of_rows_that_cannot_be_set_aside_no_scales_are_learned() {
+        let labels = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<_>>();
+        for (texts, learns) in [(&["a", "b"][..], false), (&["a", "a", "a", "b"], false), (&["a", "a", "b", "b"], true)] {
+            let (train, data) = guess("{}", rows(2, &labels(texts)));
+            assert_eq!(train.metric.ard, learns, "{texts:?}");
+            let explicit = Train::from_json(r#"{"vectors": 2, "ard": true}"#).unwrap().run(&data, &Given::default(), &Watch::none());
+            assert!(learns || explicit.unwrap_err().to_string().contains("two rows of each of two classes"));
+        }
+    }
+
+    #[test]
     fn what_is_given_is_kept() {
         let labels: Vec<String> = (0..30).map(|i| i.to_string()).collect();
         for json in [r#"{"c": 10}"#, r#"{"tune": true}"#, r#"{"learner": "pca"}"#, r#"{"learner": "svc", "scale": "standard"}"#] {
@@ -95,6 +109,7 @@ mod tests {
             expected.learner = expected.learner.or(Some(LearnerName::Ridge));
             assert_eq!(guess(json, rows(2, &labels)).0, expected);
         }
-        assert!(guess(r#"{"seed": 3, "learner": "logistic"}"#, rows(2, &labels)).0.metric.ard);
+        let pairs: Vec<String> = (0..30).map(|i| (i / 2).to_string()).collect();
+        assert!(guess(r#"{"seed": 3, "learner": "logistic"}"#, rows(2, &pairs)).0.metric.ard);
     }
 }

@@ -10,6 +10,7 @@ mod cascade;
 mod compress;
 mod compress_checks;
 mod compress_fields;
+mod compress_notes;
 mod compressed;
 mod field;
 mod guess;

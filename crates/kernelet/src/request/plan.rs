@@ -70,8 +70,8 @@ impl Plan {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
                 let first: &[&str] = if method == Method::GreedyBasis { &["first"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
-                // The large-margin machine on a basis is solved exactly.
-                let own = if learner == LearnerName::Svc { own(SOLVER) } else { own(&[]) };
+                // Machines with hinge losses on a basis are solved exactly.
+                let own = if matches!(learner, LearnerName::Svc | LearnerName::Svr) { own(SOLVER) } else { own(&[]) };
                 [own.as_slice(), &["vectors", "method"], METRIC, error, first, shrink].concat()
             }
             Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),

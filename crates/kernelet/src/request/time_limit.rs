@@ -9,6 +9,7 @@ use crate::{
     Error, Result,
     data::{Dataset, Points},
     machine::Machine,
+    text::exact,
     watch::{Status, Watch},
 };
 
@@ -30,9 +31,10 @@ impl Compress {
         watch.evaluated(within.evaluations());
         if small.status == Status::Cancelled && !watch.cancelled() {
             small.status = Status::Completed;
-            small
-                .notes
-                .push(format!("stopped after the time that was given, {} s, with the best machine so far", self.time.unwrap_or_default()));
+            small.notes.push(format!(
+                "stopped after the time that was given, {} s, with the best machine so far",
+                exact(self.time.unwrap_or_default())
+            ));
         }
         Ok(small)
     }
@@ -47,6 +49,8 @@ impl Compress {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
     use crate::{
         data::banana,
@@ -88,6 +92,26 @@ mod tests {
         assert!(cut.machine.n_vectors() <= 9 && cut.status == Status::Completed);
         assert!(cut.notes.iter().any(|note| note.contains("stopped after the time")), "{:?}", cut.notes);
         assert!(cut.machine.score(&data).unwrap().loss() < 0.4, "the largest coefficients are better than chance");
+    }
+
+    #[test]
+    fn once_there_is_a_machine_an_interruption_leaves_one() {
+        let data = banana(120, 1);
+        let machine = full(&data);
+        for request in [r#"{"min-agreement": 0.99}"#, "{}"] {
+            let request = Compress::from_json(request).unwrap();
+            let mut had = false;
+            for step in 0..28 {
+                let (answers, asked) = (1.5_f64.powi(step) as u64, AtomicU64::new(0));
+                let watch = Watch::none().with_cancel_when(move || asked.fetch_add(1, Ordering::Relaxed) >= answers);
+                match request.run(&machine, Some(&data), None, &watch) {
+                    Ok(small) if small.status == Status::Cancelled => had = small.machine.check().is_ok(),
+                    Ok(_) => break,
+                    Err(error) => assert!(!had, "{answers}: {error}"),
+                }
+            }
+            assert!(had);
+        }
     }
 
     #[test]

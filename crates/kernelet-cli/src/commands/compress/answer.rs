@@ -182,7 +182,7 @@ impl Answered {
         let words: Vec<String> = loss.into_iter().chain(agreement).collect();
         let (rows, confidence) = (count(*n_rows), percent(*confidence));
         Some(match (kind, words.is_empty()) {
-            (_, true) => "nothing: there are no fresh rows".into(),
+            (_, true) => "nothing: there are no fresh rows, or too few of them".into(),
             (RowKind::Fresh, false) => format!("{} ({rows} fresh rows, {confidence} confidence)", words.join("; ")),
             (RowKind::Training, false) => format!("no promise; estimated by training again: {} ({rows} rows)", words.join("; ")),
         })

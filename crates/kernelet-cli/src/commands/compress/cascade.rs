@@ -46,6 +46,9 @@ pub struct Shown {
     pub test_error: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_error_before: Option<f64>,
+    /// The fraction of the test rows without an answer, of a cascade that abstains; agreement and errors are then those of the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub test_unanswered: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub test_cost: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -93,6 +96,7 @@ impl Shown {
             agreement: None,
             test_error: None,
             test_error_before: None,
+            test_unanswered: None,
             test_cost: None,
             seconds: None,
             model: model.display().to_string(),
@@ -118,11 +122,12 @@ impl Answer for Shown {
             percent(left.max(0.0)),
         ]);
         let each = if self.by_class { " of each class" } else { "" };
+        let differ = if self.abstain { "have an answer that differs" } else { "differ" };
         let mut pairs = vec![
             (
                 "promise",
                 format!(
-                    "at most {} of new rows{each} differ from the full machine, with {} confidence",
+                    "at most {} of new rows{each} {differ} from the full machine, with {} confidence",
                     percent(self.max_disagreement),
                     percent(self.confidence)
                 ),
@@ -141,6 +146,7 @@ impl Answer for Shown {
                 format!("{} kernel evaluations on average, {} of the full machine's", figure(self.evaluations_per_row), percent(self.cost)),
             ),
         ];
+        pairs.extend(self.test_unanswered.map(|value| ("test rows", format!("{} have no answer; of the others:", percent(value)))));
         pairs.extend(self.agreement.map(|value| ("agreement", percent(value))));
         pairs.extend(self.test_error.map(|value| ("test error", percent(value))));
         pairs.extend(self.test_error_before.map(|value| ("test error before", percent(value))));

@@ -119,11 +119,15 @@ impl Compress {
         shown.seconds = Some(seconds);
         if let Some(test) = &test {
             let (answers, before) = (cascade.predict(&test.points)?, machine.predict(&test.points)?);
-            shown.agreement = agreement(&before, &answers.prediction);
-            shown.test_cost = Some(answers.evaluations as f64 / (test.len() * machine.n_vectors()).max(1) as f64);
-            if test.target != Target::None {
-                shown.test_error = Some(score(&answers.prediction, test)?.loss());
-                shown.test_error_before = Some(score(&before, test)?.loss());
+            // Of a cascade that abstains the promise is about the rows that it answers.
+            let rows = answers.answered();
+            let (test, after, before) = (test.select(&rows), answers.prediction.select(&rows), before.select(&rows));
+            shown.agreement = agreement(&before, &after).filter(|_| !rows.is_empty());
+            shown.test_unanswered = cascade.full.is_none().then(|| 1.0 - rows.len() as f64 / answers.stages.len().max(1) as f64);
+            shown.test_cost = Some(answers.evaluations as f64 / (answers.stages.len() * machine.n_vectors()).max(1) as f64);
+            if test.target != Target::None && !rows.is_empty() {
+                shown.test_error = Some(score(&after, &test)?.loss());
+                shown.test_error_before = Some(score(&before, &test)?.loss());
             }
         }
         model::cascade::save(&cascade, &self.output)?;

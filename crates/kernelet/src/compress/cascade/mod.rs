@@ -19,6 +19,7 @@ use crate::{
         Machine,
         cascade::{Cascade, Promise, Stage, can_be_stage},
     },
+    text::exact,
 };
 
 use head::head_for;
@@ -179,7 +180,7 @@ fn calibrated(shape: &Shape, tables: &[&Table], reference: &Reference, goal: &Ca
     let Some(tau) = passed else {
         return Err(Error::data(format!(
             "no thresholds keep the disagreement below {} with {} % confidence on {n} calibration rows; give more of them, allow more disagreement, or larger stages with more effort",
-            goal.max_disagreement,
+            exact(goal.max_disagreement),
             100.0 * goal.confidence
         )));
     };

@@ -215,9 +215,10 @@ impl Certificate {
     /// What is missing and what it would take, in sentences.
     pub fn shortfalls(&self, goals: &Goals, metric: Metric) -> Vec<String> {
         let confidence = format!("{} % confidence", 100.0 * self.confidence);
-        let rows = match self.kind {
-            RowKind::Fresh => format!("with {} fresh rows and {confidence}", self.n_rows),
-            RowKind::Training => "by an estimate on training rows, which is no promise,".to_string(),
+        let rows = match (self.kind, self.n_rows) {
+            (RowKind::Fresh, rows) => format!("with {rows} fresh rows and {confidence}"),
+            (RowKind::Training, 0) => "with the rows given".to_string(),
+            (RowKind::Training, _) => "by an estimate on training rows, which is no promise,".to_string(),
         };
         let mut missing = vec![];
         if let Some(bound) = goals.max_loss.filter(|bound| self.kind == RowKind::Training || self.upper.is_none_or(|upper| upper > *bound))

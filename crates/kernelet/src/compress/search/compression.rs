@@ -8,7 +8,7 @@ use super::{
     certify::Trust,
     goals::Goals,
     origin::recognise,
-    recalibrate::recalibrated,
+    recalibrate::{recalibrated, recalibrated_by_folds},
     run::{Candidate, Run},
     strategy::Strategy,
     validation::{FEW, Metric, Metrics, Parts, Validator},
@@ -136,7 +136,6 @@ impl Compression<'_> {
         let missing = self.missing(&run, &found, certificate.as_ref());
         // What is trained on other rows depends on these in no way; what is constructed does by the vectors of a machine that was trained on them.
         let unseen = certify.is_some() || found.strategy.is_some_and(|strategy| self.strategies[strategy].is_trained());
-        let calibration = validator.rows().map_or(Ok(None), |rows| recalibrated(&found.machine, machine, rows, unseen))?;
         // What is certified is this machine, and no other.
         let all = Task { data: all.as_ref().or(self.task.data), ..self.task };
         let small = match certify {
@@ -144,6 +143,12 @@ impl Compression<'_> {
             _ => found.machine.clone(),
         };
         let trained_further = small != found.machine;
+        let strategy = found.strategy.filter(|_| unseen && trained_further).map(|strategy| &self.strategies[strategy]);
+        let folded = strategy.map_or(Ok(None), |strategy| recalibrated_by_folds(&found.machine, strategy, &all, watch))?;
+        let calibration = match (folded, validator.rows()) {
+            (None, Some(rows)) => recalibrated(&found.machine, machine, rows, unseen)?,
+            (folded, _) => folded,
+        };
         let machine = Machine { calibration, ..small };
         machine.check()?;
         Ok(Found {

@@ -112,12 +112,17 @@ impl Goals {
     }
 }
 
-/// How many dense vectors fit into a model file of so many bytes.
-fn vectors_in(machine: &Machine, bytes: usize) -> Result<usize> {
+/// The bytes of a model file without vectors, and those of each dense vector.
+pub(crate) fn bytes_of(machine: &Machine) -> Result<(usize, usize)> {
     let one = machine.n_vectors().min(1);
     let small = crate::compress::part_of(machine, &(0..one).collect::<Vec<_>>());
     let each = 8 * (machine.expansion.vectors.dim() + machine.n_outputs());
-    let around = native::to_bytes(&small)?.len().saturating_sub(one * each);
+    Ok((native::to_bytes(&small)?.len().saturating_sub(one * each), each))
+}
+
+/// How many dense vectors fit into a model file of so many bytes.
+fn vectors_in(machine: &Machine, bytes: usize) -> Result<usize> {
+    let (around, each) = bytes_of(machine)?;
     match bytes.saturating_sub(around) / each.max(1) {
         0 => Err(Error::parameter("max-bytes", bytes, format!("at least {}, the size of a model with one vector", around + each))),
         vectors => Ok(vectors),

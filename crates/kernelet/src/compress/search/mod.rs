@@ -29,6 +29,7 @@ pub use compression::{Attempt, Compression, Found};
 pub use effort::Effort;
 pub(crate) use fallback::heaviest;
 pub use goals::Goals;
+pub(crate) use goals::bytes_of;
 pub use origin::{Origin, Recognised, recognise};
 pub(crate) use recalibrate::recalibrated;
 pub use strategy::{Finish, Steps, Strategy};

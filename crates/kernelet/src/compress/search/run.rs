@@ -197,7 +197,13 @@ impl Run<'_> {
         let mut below = 0;
         let mut enough = None;
         for size in doubling(most) {
-            let Some(metrics) = self.at_next_size(size) else { return Err(self.first_failure()) };
+            let Some(metrics) = self.at_next_size(size) else {
+                // Stopped before any strategy made a machine of this size, after there was one of the size before.
+                return match self.watch.cancelled() && !self.best.is_empty() {
+                    true => Ok((below, "the largest size before the run was stopped".into())),
+                    false => Err(self.first_failure()),
+                };
+            };
             if self.goals.met(&metrics, self.validator) {
                 enough = Some(size);
                 break;
@@ -226,7 +232,12 @@ impl Run<'_> {
         let mut points: Vec<(usize, Metrics)> = vec![];
         let mut flat = 0;
         for size in doubling((most / 2).max(1)) {
-            let Some(metrics) = self.at_next_size(size) else { return Err(self.first_failure()) };
+            let Some(metrics) = self.at_next_size(size) else {
+                match self.watch.cancelled() && !points.is_empty() {
+                    true => break,
+                    false => return Err(self.first_failure()),
+                }
+            };
             let value = self.validator.primary_value(&metrics).0;
             let before = points.last().map(|(_, metrics)| self.validator.primary_value(metrics).0);
             flat = if before.is_some_and(|before| value > (1.0 - FLAT) * before) { flat + 1 } else { 0 };

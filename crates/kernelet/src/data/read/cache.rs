@@ -228,7 +228,11 @@ fn stamp(path: &str) -> Option<(u64, u64)> {
 
 /// What of the settings decides which rows come of a file.
 fn described(how: &Reading) -> String {
-    format!("{:?} {:?} target {:?} ignore {:?}", how.format, how.wanted, how.target_column, how.ignore)
+    let chosen = format!("{:?} {:?} target {:?} ignore {:?}", how.format, how.wanted, how.target_column, how.ignore);
+    match (&how.names, &how.table) {
+        (None, None) => chosen,
+        (names, table) => format!("{chosen} names {names:?} table {table:?}"),
+    }
 }
 
 /// What is being written.

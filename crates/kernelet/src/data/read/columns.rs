@@ -26,11 +26,18 @@ pub(super) struct Chosen {
 /// Chooses among `count` columns, whose names are `header`, if there is one.
 pub(super) fn choose(origin: &str, count: usize, header: Option<&[String]>, how: &Reading) -> Result<Chosen> {
     let table = Table { origin, count, header };
+    let ignored = how.ignore.iter().map(|named| table.find(named, "to ignore")).collect::<Result<Vec<usize>>>()?;
     let chosen = match (header, how.column_names(), how.n_columns()) {
-        (Some(header), Some(names), _) => table.by_name(header, &names, how)?,
+        (Some(header), Some(names), _) => table.by_name(header, &names, &ignored, how)?,
         (_, _, Some(dim)) => table.by_count(dim, how)?,
-        _ => table.all_but_the_target(how)?,
+        _ => table.all_but_the_target(ignored.clone(), how)?,
     };
+    if let Some(&column) = ignored.iter().find(|column| chosen.features.contains(column)) {
+        return Err(table.refuse(format!("{} is a feature of the model and cannot be ignored", table.called(column))));
+    }
+    if let Some(target) = chosen.target.filter(|target| ignored.contains(target)) {
+        return Err(table.refuse(format!("{} is the target and cannot be ignored", table.called(target))));
+    }
     Ok(table.announced(chosen, how))
 }
 
@@ -41,7 +48,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    fn by_name(&self, header: &[String], names: &[&str], how: &Reading) -> Result<Chosen> {
+    fn by_name(&self, header: &[String], names: &[&str], ignored: &[usize], how: &Reading) -> Result<Chosen> {
         let mut features = Vec::with_capacity(names.len());
         for name in names {
             match header.iter().position(|column| column == name) {
@@ -49,7 +56,7 @@ impl Table<'_> {
                 None => return Err(self.missing(name, ", which the model needs")),
             }
         }
-        let mut others = without(self.count, &features);
+        let mut others = without(self.count, &[&features[..], ignored].concat());
         others.retain(|&column| !how.table.iter().flat_map(|table| &table.columns).any(|known| known.name() == header[column]));
         let target = match (&how.target_column, &others[..]) {
             _ if how.wanted == Wanted::Nothing => None,
@@ -84,15 +91,11 @@ impl Table<'_> {
         Ok(Chosen { features: used(how, without(self.count, &[target])), target: Some(target), ..Chosen::default() })
     }
 
-    fn all_but_the_target(&self, how: &Reading) -> Result<Chosen> {
-        let ignored = how.ignore.iter().map(|named| self.find(named, "to ignore")).collect::<Result<Vec<usize>>>()?;
+    fn all_but_the_target(&self, ignored: Vec<usize>, how: &Reading) -> Result<Chosen> {
         let target = match &how.target_column {
             Some(named) => Some(self.find(named, "for the target")?),
             None => without(self.count, &ignored).last().copied().filter(|_| how.wanted != Wanted::Nothing),
         };
-        if let Some(target) = target.filter(|target| ignored.contains(target)) {
-            return Err(self.refuse(format!("{} is the target and cannot be ignored", self.called(target))));
-        }
         let features = without(self.count, &[&ignored[..], target.as_slice()].concat());
         match features.is_empty() {
             true => Err(self.refuse("there is no column for a feature beside the target")),
@@ -238,6 +241,10 @@ mod tests {
         assert_eq!((chosen.target, &chosen.notes[1][..]), (Some(1), "left out: column 1, \"x\""));
         let feature = Reading { target_column: Some("a".into()), ..how.clone() };
         assert_eq!(refusal(&["a", "b", "t"], &feature), "a.csv: the column \"a\" is a feature of the model and cannot be the target");
+        let ignoring = |name: &str| Reading { ignore: texts(&[name]), ..how.clone() };
+        assert_eq!(pick(&["x", "y", "a", "b"], &ignoring("x")).target, Some(1));
+        let ignored = "a.csv: column 3, \"a\" is a feature of the model and cannot be ignored";
+        assert_eq!(refusal(&["x", "y", "a", "b"], &Reading { target_column: Some("y".into()), ..ignoring("a") }), ignored);
         let nothing = Reading { wanted: Wanted::Nothing, target_column: Some("gone".into()), ..how };
         assert_eq!(pick(&["x", "y", "a", "b"], &nothing).notes, ["left out: column 1, \"x\"; column 2, \"y\""]);
     }

@@ -39,24 +39,23 @@ DEV void predict(const u16 *xh, const u16 *xl, const float2 *xa, const u16 *zh, 
   int tid = threadIdx.x, warp = tid >> 5, lane = tid & 31, wm = warp & 1, wn = warp >> 1;
   int row0 = blockIdx.x * TILE, chunks = padded / CHUNK, tiles = (m + TILE - 1) / TILE, steps = tiles * chunks;
   u32 rows_at = shared_address(shared), vectors_at = rows_at + (resident ? chunks : STAGES) * SLOT;
-  int load_tile = 0, load_chunk = 0, load_slot = 0;
+  // A thread copies two pieces of 16 bytes of each half: rows r and r + 64 of a tile.
+  int r = tid >> 2, load_tile = 0, load_chunk = 0, load_slot = 0;
+  u32 piece = r * 64 + (((tid & 3) ^ ((r >> 1) & 3)) << 4);
+  size_t z_from = (size_t)r * padded + (tid & 3) * 8, half_tile = (size_t)64 * padded;
+  size_t x_from = (size_t)min(row0 + r, n - 1) * padded + (tid & 3) * 8, x_half = (size_t)min(row0 + r + 64, n - 1) * padded + (tid & 3) * 8 - x_from;
+  auto copy = [&](u32 at, const u16 *high, const u16 *low, size_t from, size_t half) {
+    copy16(at, high + from);
+    copy16(at + HALF_SLOT, low + from);
+    copy16(at + 64 * 64, high + from + half);
+    copy16(at + HALF_SLOT + 64 * 64, low + from + half);
+  };
   auto load = [&] {
     if (load_tile < tiles) {
-      u32 z_at = vectors_at + load_slot * SLOT, x_at = rows_at + (resident ? load_chunk : load_slot) * SLOT;
-      UNROLL
-      for (int i = tid; i < TILE * 4; i += 256) {
-        int r = i >> 2, c = i & 3, column = load_chunk * CHUNK + c * 8;
-        u32 place = r * 64 + ((c ^ ((r >> 1) & 3)) << 4);
-        size_t at = (size_t)(load_tile * TILE + r) * padded + column;
-        copy16(z_at + place, zh + at);
-        copy16(z_at + HALF_SLOT + place, zl + at);
-        if (!resident || load_tile == 0) {
-          at = (size_t)min(row0 + r, n - 1) * padded + column;
-          copy16(x_at + place, xh + at);
-          copy16(x_at + HALF_SLOT + place, xl + at);
-        }
-      }
-      if (++load_chunk == chunks) load_chunk = 0, load_tile++;
+      copy(vectors_at + load_slot * SLOT + piece, zh, zl, z_from, half_tile);
+      if (!resident || load_tile == 0) copy(rows_at + (resident ? load_chunk : load_slot) * SLOT + piece, xh, xl, x_from + load_chunk * CHUNK, x_half);
+      z_from += CHUNK;
+      if (++load_chunk == chunks) load_chunk = 0, load_tile++, z_from += (size_t)(TILE - 1) * padded;
       if (++load_slot == STAGES) load_slot = 0;
     }
     copies_commit();
@@ -82,6 +81,9 @@ DEV void predict(const u16 *xh, const u16 *xl, const float2 *xa, const u16 *zh, 
     for (int o = 0; o < QB; o++) res[a][o][0] = res[a][o][1] = res[a][o][2] = res[a][o][3] = 0;
   }
   float acc[4][4][4], total[WIDE ? 4 : 1][4][4];
+  // Where the pieces of a lane are in a chunk; those of the next 16 columns have another bit.
+  int ar = wm * 64 + (lane & 15), br = wn * 32 + (lane & 7) + ((lane >> 4) << 3);
+  u32 a_piece = ar * 64 + (((lane >> 4) ^ ((ar >> 1) & 3)) << 4), b_piece = br * 64 + ((((lane >> 3) & 1) ^ ((br >> 1) & 3)) << 4);
   int tile = 0, chunk = 0, slot = 0;
   for (int s = 0; s < steps; s++) {
     if (chunk == 0) {
@@ -97,20 +99,16 @@ DEV void predict(const u16 *xh, const u16 *xl, const float2 *xa, const u16 *zh, 
     u32 z_at = vectors_at + slot * SLOT, x_at = rows_at + (resident ? chunk : slot) * SLOT;
     UNROLL
     for (int ks = 0; ks < 2; ks++) {
-      u32 ah[4][4], al[4][4], bh[2][4], bl[2][4];
+      u32 ah[4][4], al[4][4], bh[2][4], bl[2][4], xp = x_at + (a_piece ^ (ks * 32)), zp = z_at + (b_piece ^ (ks * 32));
       UNROLL
       for (int a = 0; a < 4; a++) {
-        int r = wm * 64 + a * 16 + (lane & 15), c = ks * 2 + (lane >> 4);
-        u32 at = x_at + r * 64 + ((c ^ ((r >> 1) & 3)) << 4);
-        load_matrices(ah[a], at);
-        load_matrices(al[a], at + HALF_SLOT);
+        load_matrices(ah[a], xp + a * 16 * 64);
+        load_matrices(al[a], xp + a * 16 * 64 + HALF_SLOT);
       }
       UNROLL
       for (int b = 0; b < 2; b++) {
-        int r = wn * 32 + b * 16 + (lane & 7) + ((lane >> 4) << 3), c = ks * 2 + ((lane >> 3) & 1);
-        u32 at = z_at + r * 64 + ((c ^ ((r >> 1) & 3)) << 4);
-        load_matrices(bh[b], at);
-        load_matrices(bl[b], at + HALF_SLOT);
+        load_matrices(bh[b], zp + b * 16 * 64);
+        load_matrices(bl[b], zp + b * 16 * 64 + HALF_SLOT);
       }
       UNROLL
       for (int a = 0; a < 4; a++) UNROLL for (int b = 0; b < 4; b++) multiply(acc[a][b], al[a], bh[b / 2][b % 2 * 2], bh[b / 2][b % 2 * 2 + 1]);

@@ -2,6 +2,54 @@
 //
 // A warp takes 16 rows at a time. KS steps of 16 columns, `blocks` (even) blocks of 8 vectors, QB blocks of 8 outputs. `vectors` are the halves of Z as fragments of the
 // tensor cores, [KS][blocks][32 lanes] of (hi, hi, lo, lo); `beta` the coefficients likewise, [blocks / 2][QB][32 lanes].
+// The sums over G blocks of 8 vectors from block g on: as many independent chains of products.
+template <int KS, int QB, int G>
+DEV void small_group(const uint4 *sz, const float *szc, const uint4 *sb, int g, int blocks, const u32 (&ah)[KS][4], const u32 (&al)[KS][4], const float (&xs)[2],
+                     const float (&xc)[2], int lane, float (&res)[QB][4]) {
+  float acc[G][4];
+  UNROLL
+  for (int b = 0; b < G; b++) acc[b][0] = acc[b][1] = acc[b][2] = acc[b][3] = 0;
+  UNROLL
+  for (int s = 0; s < KS; s++) {
+    uint4 z[G];
+    UNROLL
+    for (int b = 0; b < G; b++) z[b] = sz[(s * blocks + g + b) * 32 + lane];
+    UNROLL
+    for (int b = 0; b < G; b++) multiply(acc[b], al[s], z[b].x, z[b].y);
+    UNROLL
+    for (int b = 0; b < G; b++) multiply(acc[b], ah[s], z[b].z, z[b].w);
+    UNROLL
+    for (int b = 0; b < G; b++) multiply(acc[b], ah[s], z[b].x, z[b].y);
+  }
+  // What the tensor cores add is cut off, not rounded: no more than 8 G vectors are left to them at once.
+  float part[QB][4];
+  UNROLL
+  for (int o = 0; o < QB; o++) part[o][0] = part[o][1] = part[o][2] = part[o][3] = 0;
+  UNROLL
+  for (int p = 0; p < G / 2; p++) {
+    u32 kh[4], kl[4];
+    UNROLL
+    for (int b = 0; b < 2; b++) {
+      float2 zv = *(const float2 *)(szc + (g + p * 2 + b) * 8 + 2 * (lane & 3));
+      UNROLL
+      for (int h = 0; h < 2; h++) {
+        float e0 = exp2_of(least(fmaf(acc[p * 2 + b][h * 2], xs[h], xc[h] + zv.x), 10.f));
+        float e1 = exp2_of(least(fmaf(acc[p * 2 + b][h * 2 + 1], xs[h], xc[h] + zv.y), 10.f));
+        split(e0, e1, kh[b * 2 + h], kl[b * 2 + h]);
+      }
+    }
+    UNROLL
+    for (int o = 0; o < QB; o++) {
+      uint4 w = sb[((g / 2 + p) * QB + o) * 32 + lane];
+      multiply(part[o], kl, w.x, w.y);
+      multiply(part[o], kh, w.z, w.w);
+      multiply(part[o], kh, w.x, w.y);
+    }
+  }
+  UNROLL
+  for (int o = 0; o < QB; o++) UNROLL for (int i = 0; i < 4; i++) res[o][i] += part[o][i];
+}
+
 template <int KS, int QB, int G>
 DEV void predict_small(const float *x, const float *centre, const float *factor, const uint4 *vectors, const float *squares, const uint4 *beta, const float *scales,
                        float *out, int n, int d, int blocks, int q, float c, float g2) {
@@ -70,51 +118,9 @@ DEV void predict_small(const float *x, const float *centre, const float *factor,
     float res[QB][4];
     UNROLL
     for (int o = 0; o < QB; o++) res[o][0] = res[o][1] = res[o][2] = res[o][3] = 0;
-    // G blocks of 8 vectors at a time: as many independent chains of products.
-    for (int g = 0; g < blocks; g += G) {
-      float acc[G][4];
-      UNROLL
-      for (int b = 0; b < G; b++) acc[b][0] = acc[b][1] = acc[b][2] = acc[b][3] = 0;
-      UNROLL
-      for (int s = 0; s < KS; s++) {
-        uint4 z[G];
-        UNROLL
-        for (int b = 0; b < G; b++) if (g + b < blocks) z[b] = sz[(s * blocks + g + b) * 32 + lane];
-        UNROLL
-        for (int b = 0; b < G; b++) if (g + b < blocks) multiply(acc[b], al[s], z[b].x, z[b].y);
-        UNROLL
-        for (int b = 0; b < G; b++) if (g + b < blocks) multiply(acc[b], ah[s], z[b].z, z[b].w);
-        UNROLL
-        for (int b = 0; b < G; b++) if (g + b < blocks) multiply(acc[b], ah[s], z[b].x, z[b].y);
-      }
-      // What the tensor cores add is cut off, not rounded: no more than 8 G vectors are left to them at once.
-      float part[QB][4];
-      UNROLL
-      for (int o = 0; o < QB; o++) part[o][0] = part[o][1] = part[o][2] = part[o][3] = 0;
-      UNROLL
-      for (int p = 0; p < G / 2; p++) if (g + p * 2 < blocks) {
-        u32 kh[4], kl[4];
-        UNROLL
-        for (int b = 0; b < 2; b++) {
-          float2 zv = *(const float2 *)(szc + (g + p * 2 + b) * 8 + c2);
-          UNROLL
-          for (int h = 0; h < 2; h++) {
-            float e0 = exp2_of(least(fmaf(acc[p * 2 + b][h * 2], xs[h], xc[h] + zv.x), 10.f));
-            float e1 = exp2_of(least(fmaf(acc[p * 2 + b][h * 2 + 1], xs[h], xc[h] + zv.y), 10.f));
-            split(e0, e1, kh[b * 2 + h], kl[b * 2 + h]);
-          }
-        }
-        UNROLL
-        for (int o = 0; o < QB; o++) {
-          uint4 w = sb[((g / 2 + p) * QB + o) * 32 + lane];
-          multiply(part[o], kl, w.x, w.y);
-          multiply(part[o], kh, w.z, w.w);
-          multiply(part[o], kh, w.x, w.y);
-        }
-      }
-      UNROLL
-      for (int o = 0; o < QB; o++) UNROLL for (int i = 0; i < 4; i++) res[o][i] += part[o][i];
-    }
+    int g = 0;
+    for (; g + G <= blocks; g += G) small_group<KS, QB, G>(sz, szc, sb, g, blocks, ah, al, xs, xc, lane, res);
+    if (g < blocks) small_group<KS, QB, 2>(sz, szc, sb, g, blocks, ah, al, xs, xc, lane, res);
     UNROLL
     for (int o = 0; o < QB; o++) UNROLL for (int i = 0; i < 4; i++) {
       int row = t * 16 + r + (i >> 1) * 8, k = o * 8 + c2 + (i & 1);

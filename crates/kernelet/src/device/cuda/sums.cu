@@ -64,10 +64,10 @@ DEV void tile_nt(const double *a, int a_stride, const int *a_list, int n, const 
   }
 }
 
-// Gaussian kernel values between rows and vectors.
-extern "C" __global__ void __launch_bounds__(128) kernel_values(const double *x, int x_stride, const double *x_squares, const double *z, const double *z_squares, double *out,
-                                                                int n, int m, int d, double gamma) {
-  tile_nt(x, x_stride, nullptr, n, z, d, m, d, [&](int i, int j, double product) {
+// Gaussian kernel values between rows and vectors; a number stands behind each row and each vector.
+extern "C" __global__ void __launch_bounds__(128) kernel_values(const double *x, const double *x_squares, const double *z, const double *z_squares, double *out, int n, int m,
+                                                                int d, double gamma) {
+  tile_nt(x, d + 1, nullptr, n, z, d + 1, m, d, [&](int i, int j, double product) {
     out[(size_t)i * m + j] = exp(-gamma * fmax(x_squares[i] + z_squares[j] - 2 * product, 0.0));
   });
 }
@@ -80,12 +80,12 @@ extern "C" __global__ void __launch_bounds__(128) coordinates(const double *valu
 extern "C" __global__ void __launch_bounds__(128) outputs(const double *a, int stride, const double *w, double *out, int n, int q, int inner) {
   tile_nt(a, stride, nullptr, n, w, inner, q, inner, [&](int i, int k, double product) { out[(size_t)i * q + k] = product; });
 }
-// Derivatives of the value by the kernel's argument: (slopes beta') k', for the rows of a list, close together.
+// Derivatives of the value by the kernel's argument: (slopes beta') k', for the rows of a list, close together; without a list for the vectors themselves.
 extern "C" __global__ void __launch_bounds__(128) pulls(const double *slopes, const double *beta, const double *values, double *out, const int *list, const int *count,
                                                         int m, int q, double gamma) {
-  int n = *count;
+  int n = list ? *count : m;
   if ((int)blockIdx.x * SIDE >= n) return;
-  tile_nt(slopes, q, list, n, beta, q, m, q, [&](int i, int j, double product) { out[(size_t)i * m + j] = -gamma * product * values[(size_t)list[i] * m + j]; });
+  tile_nt(slopes, q, list, n, beta, q, m, q, [&](int i, int j, double product) { out[(size_t)i * m + j] = -gamma * product * values[(size_t)(list ? list[i] : i) * m + j]; });
 }
 
 // A part of a' diag(weights) b over the rows of a list: parts[group][split][column of a][column of b]. `a_close` says that the rows of a are those of the list,
@@ -264,4 +264,155 @@ extern "C" __global__ void __launch_bounds__(1024) chosen(const double *columns,
     __syncthreads();
   }
   if (threadIdx.x == 0) counts[group] = total;
+}
+
+// Newton's steps. A block takes a system, adds the penalty of the weights to its diagonal, factors it in place, 16 columns at a time, and solves for the outputs that
+// share it: steps[k] = -H^-1 g[k] with the gradient g[k][j] = gradient[j][k] + w[k][j], without w for the offset. promised[k] = -1/2 g.step, not a number where a
+// system has no factor.
+enum { PANEL = 16, SOLVERS = PANEL * PANEL };
+extern "C" __global__ void __launch_bounds__(SOLVERS) newton_steps(double *systems, const double *gradient, const double *weights, double *steps, double *promised, int m,
+                                                                   int width, int q) {
+  __shared__ double corner[PANEL][PANEL + 1], staged[SOLVERS][PANEL + 1], inverse[PANEL], part[SOLVERS / 32];
+  double *h = systems + (size_t)blockIdx.x * width * width;
+  int tid = threadIdx.x, lane = tid & 31, warp = tid >> 5, row = tid / PANEL, column = tid % PANEL, each = q / gridDim.x, first = blockIdx.x * each;
+  // A thread's number of a block on the diagonal.
+  auto diagonal = [&](int j0, int columns) { return row < columns && column <= row ? h[(size_t)(j0 + row) * width + j0 + column] : 0; };
+  for (int j = tid; j < width; j += SOLVERS) {
+    double &v = h[(size_t)j * width + j];
+    v = j < m ? v + 1 : v * (1 + 1e-12) + 1e-12;
+  }
+  __syncthreads();
+  for (int j0 = 0; j0 < width; j0 += PANEL) {
+    int columns = min(PANEL, width - j0);
+    // What the columns before take from these, a thread for each row.
+    for (int i0 = j0; i0 < width; i0 += SOLVERS) {
+      int i = i0 + tid;
+      double sum[PANEL] = {};
+      for (int k0 = 0; k0 < j0; k0 += PANEL) {
+        __syncthreads();
+        corner[row][column] = row < columns ? h[(size_t)(j0 + row) * width + k0 + column] : 0;
+        UNROLL
+        for (int r = 0; r < SOLVERS; r += PANEL) staged[r + row][column] = i0 + r + row < width ? h[(size_t)(i0 + r + row) * width + k0 + column] : 0;
+        __syncthreads();
+        for (int k = 0; k < PANEL; k++) {
+          double v = staged[tid][k];
+          UNROLL
+          for (int c = 0; c < PANEL; c++) sum[c] = fma(v, corner[c][k], sum[c]);
+        }
+      }
+      if (i < width) {
+        UNROLL
+        for (int c = 0; c < PANEL; c++) if (c < columns && j0 + c <= i) h[(size_t)i * width + j0 + c] -= sum[c];
+      }
+    }
+    __syncthreads();
+    corner[row][column] = diagonal(j0, columns);
+    __syncthreads();
+    if (warp == 0)
+      for (int k = 0; k < columns; k++) {
+        double root = sqrt(corner[k][k]);
+        __syncwarp();
+        if (lane == k) corner[k][k] = root, inverse[k] = 1 / root;
+        if (lane > k && lane < columns) corner[lane][k] /= root;
+        __syncwarp();
+        if (lane > k && lane < columns)
+          for (int c = k + 1; c <= lane; c++) corner[lane][c] -= corner[lane][k] * corner[c][k];
+        __syncwarp();
+      }
+    __syncthreads();
+    if (row < columns && column <= row) h[(size_t)(j0 + row) * width + j0 + column] = corner[row][column];
+    // Read again for each row: kept over the rows they would fill more registers than there are.
+    volatile double (*fixed)[PANEL + 1] = corner, *reciprocal = inverse;
+    for (int i = j0 + PANEL + tid; i < width; i += SOLVERS) {
+      double own[PANEL], *at = h + (size_t)i * width + j0;
+      UNROLL
+      for (int c = 0; c < PANEL; c++) {
+        double v = at[c];
+        UNROLL
+        for (int k = 0; k < c; k++) v -= own[k] * fixed[c][k];
+        own[c] = v * reciprocal[c];
+      }
+      UNROLL
+      for (int c = 0; c < PANEL; c++) at[c] = own[c];
+    }
+    __syncthreads();
+  }
+  for (int k = first; k < first + each; k++) {
+    double *x = steps + (size_t)k * width;
+    for (int j = tid; j < width; j += SOLVERS) x[j] = -(gradient[(size_t)j * q + k] + (j < m ? weights[(size_t)k * width + j] : 0));
+    __syncthreads();
+    for (int j0 = 0; j0 < width; j0 += PANEL) {
+      int columns = min(PANEL, width - j0);
+      corner[row][column] = diagonal(j0, columns);
+      __syncthreads();
+      if (warp == 0) {
+        double v = lane < columns ? x[j0 + lane] : 0;
+        for (int c = 0; c < columns; c++) {
+          double done = __shfl_sync(~0u, v, c) / corner[c][c];
+          if (lane == c) v = done;
+          if (lane > c && lane < columns) v -= corner[lane][c] * done;
+        }
+        if (lane < columns) x[j0 + lane] = v;
+      }
+      __syncthreads();
+      for (int i = j0 + PANEL + tid; i < width; i += SOLVERS) {
+        double v = x[i];
+        for (int c = 0; c < columns; c++) v -= h[(size_t)i * width + j0 + c] * x[j0 + c];
+        x[i] = v;
+      }
+      __syncthreads();
+    }
+    for (int j0 = (width - 1) / PANEL * PANEL; j0 >= 0; j0 -= PANEL) {
+      int columns = min(PANEL, width - j0);
+      corner[row][column] = diagonal(j0, columns);
+      __syncthreads();
+      if (warp == 0) {
+        double v = lane < columns ? x[j0 + lane] : 0;
+        for (int c = columns - 1; c >= 0; c--) {
+          double done = __shfl_sync(~0u, v, c) / corner[c][c];
+          if (lane == c) v = done;
+          if (lane < c) v -= corner[c][lane] * done;
+        }
+        if (lane < columns) x[j0 + lane] = v;
+      }
+      __syncthreads();
+      for (int i = tid; i < j0; i += SOLVERS) {
+        double v = x[i];
+        for (int c = 0; c < columns; c++) v -= h[(size_t)(j0 + c) * width + i] * x[j0 + c];
+        x[i] = v;
+      }
+      __syncthreads();
+    }
+    double sum = 0;
+    for (int j = tid; j < width; j += SOLVERS) sum += (gradient[(size_t)j * q + k] + (j < m ? weights[(size_t)k * width + j] : 0)) * x[j];
+    for (int o = 16; o; o >>= 1) sum += __shfl_xor_sync(~0u, sum, o);
+    if (lane == 0) part[warp] = sum;
+    __syncthreads();
+    if (tid == 0) {
+      double all = 0;
+      for (int w = 0; w < SOLVERS / 32; w++) all += part[w];
+      promised[k] = -0.5 * all;
+    }
+    __syncthreads();
+  }
+}
+// Weights after a part of the steps, a block for each output, and half of their squares without the offset.
+extern "C" __global__ void __launch_bounds__(256) stepped(const double *weights, const double *steps, const double *parts, double *out, double *norms, int m, int width) {
+  __shared__ double part[8];
+  int k = blockIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+  double sum = 0;
+  for (int j = threadIdx.x; j < width; j += 256) {
+    size_t at = (size_t)k * width + j;
+    double v = parts[k] == 0 ? weights[at] : weights[at] + parts[k] * steps[at];
+    out[at] = v;
+    if (j < m) sum += v * v;
+  }
+  for (int o = 16; o; o >>= 1) sum += __shfl_xor_sync(~0u, sum, o);
+  if (lane == 0) part[warp] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    double all = 0;
+    for (int w = 0; w < 8; w++) all += part[w];
+    norms[k] = 0.5 * all;
+  }
 }

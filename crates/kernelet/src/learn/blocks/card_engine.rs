@@ -8,13 +8,15 @@ use super::{
     ask::{Ask, FitAsk, Problem},
     engine::{Engine, LocalEngine},
     losses::Losses,
+    newton::Rounds,
+    solver::NO_FACTOR,
     sums::{FitSums, Sums},
 };
 use crate::{
     Error, Result,
     basis::Frame,
     data::{RowBlock, RowBlocks},
-    device::{Card, CardLoss, CardRows, RowParts, Wanted},
+    device::{Card, CardLoss, CardRows, CardValues, RowParts, Wanted},
     kernel::Kernel,
     linalg::{Lower, Matrix},
 };
@@ -44,7 +46,8 @@ impl<'a> CardEngine<'a> {
         Ok(CardEngine { blocks, card: Card::open(number)?, held: None })
     }
 
-    fn fit(&mut self, ask: &FitAsk) -> Result<FitSums> {
+    /// The rows on the card, with the coordinates on the vectors of an ask.
+    fn place(&mut self, ask: &FitAsk) -> Result<&mut Held> {
         let Kernel::Gaussian(gaussian) = &ask.kernel else {
             let with = format!("the {} kernel", ask.kernel.name());
             return Err(Error::Unsupported {
@@ -58,7 +61,7 @@ impl<'a> CardEngine<'a> {
             self.held = Some(self.upload(&ask.problem, ask.vectors.cols())?);
         }
         let Some(held) = self.held.as_mut() else { return Err(Error::data("there are no rows")) };
-        let (m, dim, width) = (ask.vectors.rows(), ask.vectors.cols(), ask.weights.rows());
+        let (m, dim) = (ask.vectors.rows(), ask.vectors.cols());
         let here = (&ask.vectors, &ask.factor, gaussian.gamma);
         if held.placed.as_ref().is_none_or(|(vectors, factor, gamma)| (vectors, factor, *gamma) != here) {
             held.placed = None;
@@ -66,10 +69,13 @@ impl<'a> CardEngine<'a> {
             held.rows.place(gaussian.gamma, &shifted, &inverse(&ask.factor))?;
             held.placed = Some((ask.vectors.clone(), ask.factor.clone(), gaussian.gamma));
         }
-        let coefficients = ask.vectors_gradient.then(|| {
-            let frame = Frame::of(&ask.kernel, &ask.vectors.clone().into(), Lower::new(ask.factor.clone()));
-            frame.coefficients(&ask.weights.select(&(0..m).collect::<Vec<_>>()))
-        });
+        Ok(held)
+    }
+
+    fn fit(&mut self, ask: &FitAsk) -> Result<FitSums> {
+        let n_rows = self.blocks.outline().n_rows as f64;
+        let held = self.place(ask)?;
+        let coefficients = ask.vectors_gradient.then(|| coefficients(ask, &ask.weights));
         let direction = ask.direction.as_ref().map(Matrix::transposed);
         let sums = held.rows.sums(&Wanted {
             weights: &ask.weights.transposed(),
@@ -77,13 +83,10 @@ impl<'a> CardEngine<'a> {
             coefficients: coefficients.as_ref(),
             direction: direction.as_ref(),
         })?;
-        // Weighted sums of rows less the centre, and behind each the sum of its weights.
-        let each = sums.moved.chunks_exact(dim + 1);
-        let totals: Vec<f64> = each.clone().map(|row| row[dim]).collect();
-        let moved = each.flat_map(|row| row[..dim].iter().zip(&held.centre).map(|(v, c)| v + row[dim] * c)).collect();
-        debug_assert!(sums.gradient.len() == width * ask.weights.cols());
+        let (moved, totals) = held.moved(&sums.moved);
+        debug_assert!(sums.gradient.len() == ask.weights.rows() * ask.weights.cols());
         Ok(FitSums {
-            rows: self.blocks.outline().n_rows as f64,
+            rows: n_rows,
             errors: sums.errors,
             losses: sums.losses,
             systems: sums.systems,
@@ -113,6 +116,100 @@ impl<'a> CardEngine<'a> {
             push(&mut rows, problem, &block, &points, &centre)?;
         }
         Ok(Held { problem: problem.clone(), rows, centre, placed: None })
+    }
+}
+
+impl Held {
+    /// Weighted sums of rows and the sums of their weights, from those of rows less the centre, behind each of which stands the sum of its weights.
+    fn moved(&self, sums: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let dim = self.centre.len();
+        let each = sums.chunks_exact(dim + 1);
+        let totals = each.clone().map(|row| row[dim]).collect();
+        (each.flat_map(|row| row[..dim].iter().zip(&self.centre).map(|(v, c)| v + row[dim] * c)).collect(), totals)
+    }
+}
+
+/// The coefficients on the vectors of an ask.
+fn coefficients(ask: &FitAsk, weights: &Matrix) -> Matrix {
+    let frame = Frame::of(&ask.kernel, &ask.vectors.clone().into(), Lower::new(ask.factor.clone()));
+    frame.coefficients(&weights.select(&(0..ask.vectors.rows()).collect::<Vec<_>>()))
+}
+
+/// Newton's method on the card.
+struct OnCard<'a> {
+    held: &'a mut Held,
+    ask: FitAsk,
+    n_rows: f64,
+    /// Values of the last weights that were tried, and whether these are the weights to go on from.
+    last: Option<CardValues>,
+    here: bool,
+    tries: u64,
+}
+
+impl OnCard<'_> {
+    fn values(&mut self, found: CardValues) -> Vec<f64> {
+        let values = match found.losses.len() {
+            1 => vec![found.losses[0] + found.norms.iter().sum::<f64>()],
+            _ => found.losses.iter().zip(&found.norms).map(|(loss, norm)| loss + norm).collect(),
+        };
+        self.last = Some(found);
+        self.tries += 1;
+        values
+    }
+
+    fn fractions(&self, parts: &[f64]) -> Vec<f64> {
+        (0..self.ask.problem.n_outputs).map(|k| parts[k.min(parts.len() - 1)]).collect()
+    }
+}
+
+impl Rounds for OnCard<'_> {
+    fn begin(&mut self) -> Result<Vec<f64>> {
+        let found = self.held.rows.begin(&self.ask.weights.transposed())?;
+        self.here = true;
+        Ok(self.values(found))
+    }
+
+    fn step(&mut self) -> Result<f64> {
+        let promised = self.held.rows.step()?;
+        match promised.iter().any(|promised| promised.is_nan()) {
+            true => Err(Error::data(NO_FACTOR)),
+            false => Ok(promised.iter().sum()),
+        }
+    }
+
+    fn after(&mut self, parts: &[f64]) -> Result<Vec<f64>> {
+        let found = self.held.rows.after(&self.fractions(parts))?;
+        self.here = false;
+        Ok(self.values(found))
+    }
+
+    fn accept(&mut self) {
+        self.held.rows.accept();
+        self.here = true;
+    }
+
+    fn finish(&mut self) -> Result<(Matrix, FitSums)> {
+        if !self.here {
+            self.after(&[0.0])?;
+        }
+        let weights = self.held.rows.weights()?.transposed();
+        let mut sums = FitSums { rows: self.n_rows, ..FitSums::default() };
+        if let Some(last) = &self.last {
+            (sums.losses, sums.errors) = (last.losses.clone(), last.errors);
+        }
+        if self.ask.vectors_gradient {
+            let moved = self.held.rows.moved(&coefficients(&self.ask, &weights))?;
+            (sums.moved, sums.totals) = self.held.moved(&moved);
+        }
+        Ok((weights, sums))
+    }
+
+    fn passes(&self) -> u64 {
+        self.tries
+    }
+
+    fn with_vectors(&self) -> bool {
+        self.ask.vectors_gradient
     }
 }
 
@@ -156,28 +253,41 @@ impl Engine for CardEngine<'_> {
             Ask::Fit(fit) => self.fit(fit).map(|sums| Sums::Fit(Box::new(sums))),
         }
     }
+
+    fn rounds(&mut self, ask: &FitAsk) -> Option<Result<Box<dyn Rounds + '_>>> {
+        let n_rows = self.blocks.outline().n_rows as f64;
+        let rounds = |held| Box::new(OnCard { held, ask: ask.clone(), n_rows, last: None, here: false, tries: 0 }) as Box<dyn Rounds>;
+        Some(self.place(ask).map(rounds))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        basis::JITTER,
+        basis::{JITTER, field::add_gradient},
         data::{Dataset, HeldBlocks, Scale, Target, banana, waveform3},
         draw::Draw,
         learn::{
             ClassWeights,
-            blocks::{BlockEstimator, BlockLearner, RowLossName},
-            direct::Search,
+            blocks::{
+                BlockEstimator, BlockLearner, RowLossName,
+                solver::{Optimum, Solver},
+            },
+            direct::{Search, add_own_gradient},
         },
         watch::Watch,
     };
 
     fn close(have: &[f64], want: &[f64], what: &str) {
+        close_to(have, want, 1e-9, what);
+    }
+
+    fn close_to(have: &[f64], want: &[f64], tolerance: f64, what: &str) {
         let size = want.iter().fold(1e-300, |a: f64, v| a.max(v.abs()));
         assert_eq!(have.len(), want.len(), "{what}");
         for (a, b) in have.iter().zip(want) {
-            assert!((a - b).abs() <= 1e-9 * size, "{what}: {a} {b}");
+            assert!((a - b).abs() <= tolerance * size, "{what}: {a} {b}");
         }
     }
 
@@ -238,6 +348,63 @@ mod tests {
             close(&have.curved, &want.curved, &what);
             assert_eq!(engine.fit(&ask).unwrap(), have, "{what}");
             assert_eq!(CardEngine::new(0, &held).unwrap().fit(&ask).unwrap(), have, "{what}");
+        }
+    }
+
+    /// An engine without rounds of its own.
+    struct PassesOnly<'a>(CardEngine<'a>);
+
+    impl Engine for PassesOnly<'_> {
+        fn pass(&mut self, ask: &Ask) -> Result<Sums> {
+            self.0.pass(ask)
+        }
+    }
+
+    #[test]
+    #[ignore = "needs an NVIDIA card: make test-gpu"]
+    fn newtons_method_on_a_card_ends_where_that_by_passes_does_for_every_loss_and_size() {
+        let cases = [
+            (banana(1000, 3), RowLossName::SquaredHinge, 1, 40),
+            (waveform3(3100, 1), RowLossName::SquaredHinge, 3, 130),
+            (waveform3(3100, 1), RowLossName::SquaredHinge, 3, 16),
+            (waveform3(2100, 1), RowLossName::SquaredHinge, 3, 600),
+            (banana(700, 3), RowLossName::Logistic, 1, 7),
+            (numbers(801), RowLossName::Squared, 2, 33),
+        ];
+        for (data, loss, n_outputs, m) in cases {
+            let held = HeldBlocks::of(&data, 256).unwrap();
+            let classes = held.outline().labels.len();
+            let scale = Some(Scale::standard(&data.points).unwrap());
+            let costs = (0..classes.max(1)).map(|k| 0.7 + k as f64).collect();
+            let problem = Problem { loss, n_classes: classes, n_outputs, costs, scale: scale.clone() };
+            let rows = scale.as_ref().map_or(data.points.clone(), |scale| scale.apply(&data.points).unwrap()).to_dense();
+            let vectors = Matrix::from_fn(m, data.dim(), |j, k| rows.at(j, k));
+            let frame = Frame::fixed(&Kernel::gaussian(1.0 / data.dim() as f64), &vectors.into(), JITTER).unwrap();
+            let solved = |engine: &mut dyn Engine| {
+                let mut solver = Solver { engine, problem: &problem, last: None, passes: 0, engine_failed: false };
+                let optimum = solver.solve(&frame, 1e-11, true).unwrap();
+                assert!(solver.passes > 1, "{}", solver.passes);
+                optimum
+            };
+            let what = format!("{loss:?} {n_outputs} {m}");
+            let want = solved(&mut PassesOnly(CardEngine::new(0, &held).unwrap()));
+            let have = solved(&mut CardEngine::new(0, &held).unwrap());
+            assert!((have.value / want.value - 1.0).abs() < 1e-9, "{what}: {} {}", have.value, want.value);
+            close_to(have.x.values(), want.x.values(), 1e-6, &what);
+            let gradient = |optimum: &Optimum| {
+                let mut out = vec![0.0; m * data.dim()];
+                let (kernel, z) = (frame.kernel(), frame.vectors().to_dense());
+                add_gradient(kernel, z.values(), &optimum.sums.gradient_sums(m, data.dim()).unwrap(), 1.0, &mut out);
+                if !optimum.with_vectors {
+                    add_own_gradient(kernel, &z, &super::super::search::coefficients(&frame, optimum), &vec![1.0; n_outputs], &mut out);
+                }
+                out
+            };
+            assert!(have.with_vectors && !want.with_vectors);
+            close_to(&gradient(&have), &gradient(&want), 1e-6, &what);
+            assert_eq!((have.sums.errors.round(), have.sums.rows), (want.sums.errors.round(), want.sums.rows), "{what}");
+            let again = solved(&mut CardEngine::new(0, &held).unwrap());
+            assert!(have.x == again.x && have.sums == again.sums, "{what}");
         }
     }
 

@@ -2,7 +2,8 @@
 use std::sync::mpsc::sync_channel;
 
 use super::{
-    ask::Ask,
+    ask::{Ask, FitAsk},
+    newton::Rounds,
     pass::Pass,
     sums::{ARITY, Sums, added},
 };
@@ -12,6 +13,11 @@ use crate::{Error, Result, data::RowBlocks, device::Device};
 pub trait Engine {
     /// The sums of all rows. The same ask gives the same bits.
     fn pass(&mut self, ask: &Ask) -> Result<Sums>;
+
+    /// Newton's method from the weights of this ask, where the engine has a faster one than passes: none by default.
+    fn rounds(&mut self, _ask: &FitAsk) -> Option<Result<Box<dyn Rounds + '_>>> {
+        None
+    }
 }
 
 /// Blocks that this process reads: while one is worked on, the next is read.

@@ -116,7 +116,7 @@ impl Descent<'_> {
                 true => state.solver.solve(&frame, self.inexact, false)?,
                 false => {
                     let x = state.solver.last.clone().ok_or_else(|| Error::data("no machine was found yet"))?;
-                    Optimum { x, value: f64::NAN, sums: Default::default() }
+                    Optimum { x, value: f64::NAN, sums: Default::default(), with_vectors: false }
                 }
             };
             (self.machine)(&frame, &optimum)
@@ -144,7 +144,9 @@ impl Descent<'_> {
                 let coefficients = coefficients(&frame, &optimum);
                 let norms = vec![1.0; coefficients.cols()];
                 add_gradient(self.kernel, z.values(), &sums, 1.0, gradient);
-                add_own_gradient(self.kernel, z, &coefficients, &norms, gradient);
+                if !optimum.with_vectors {
+                    add_own_gradient(self.kernel, z, &coefficients, &norms, gradient);
+                }
                 *diagonal = preconditioner(&coefficients, &norms).into_iter().flat_map(|s| std::iter::repeat_n(s, z.cols())).collect();
                 optimum.value
             }

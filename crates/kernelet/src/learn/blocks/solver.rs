@@ -8,6 +8,7 @@ use crate::parallel::*;
 use super::{
     ask::{Ask, FitAsk, Problem},
     engine::Engine,
+    newton::{Rounds, newton},
     packed::matrix,
     sums::{FitSums, Sums},
 };
@@ -18,17 +19,11 @@ use crate::{
     linalg::{Cholesky, Matrix, dot},
 };
 
-/// Rounds after which the best so far is returned.
-const MOST_ROUNDS: usize = 50;
-
-/// The smallest fraction of a step that is tried.
-const SHORTEST: f64 = 1e-10;
-
 /// The part of the residual that the conjugate gradients leave.
 const LEFT: f64 = 1e-4;
 
-/// Values that rise by no more than this fraction have not risen.
-const ROUNDING: f64 = 1e-14;
+/// What is said where a system has no factor.
+pub(super) const NO_FACTOR: &str = "Newton's system cannot be factored; scale the data, or lower the cost";
 
 /// Solves on one set of vectors after another.
 pub(super) struct Solver<'a> {
@@ -49,6 +44,8 @@ pub(super) struct Optimum {
     /// The value there, less what one more round promises.
     pub value: f64,
     pub sums: FitSums,
+    /// Whether the sums for the gradient by the vectors hold what these add themselves.
+    pub with_vectors: bool,
 }
 
 /// Weights with their sums, and the value of each part that is apart.
@@ -74,35 +71,37 @@ impl Solver<'_> {
             vectors_gradient: false,
             direction: None,
         };
-        let mut here = self.at(&ask, ask.weights.clone())?;
-        let later = FitAsk { systems: !self.problem.is_quadratic(), vectors_gradient, ..ask };
-        let mut complete = !vectors_gradient;
-        for _ in 0..MOST_ROUNDS {
-            let (gradient, value) = (self.gradient(&here, m)?, here.values.iter().sum::<f64>());
-            if !value.is_finite() {
-                return Err(Error::data("the losses are not finite"));
+        let (quadratic, coupled) = (self.problem.is_quadratic(), self.problem.is_coupled());
+        let found = if coupled { None } else { self.on_engine(&ask, tolerance, vectors_gradient).transpose()? };
+        let found = match found {
+            Some(found) => found,
+            None => {
+                let later = FitAsk { systems: !quadratic, vectors_gradient, ..ask.clone() };
+                let mut rounds = ByPasses { solver: self, first: ask, later, here: None, step: Matrix::default(), next: None };
+                // The sums for the gradient by the vectors come with every pass but the first.
+                let value = newton(&mut rounds, quadratic, tolerance, usize::from(vectors_gradient))?;
+                let (x, sums) = rounds.finish()?;
+                Optimum { x, value, sums, with_vectors: false }
             }
-            let step = self.step(&later, &here, &gradient)?;
-            let promised = -0.5 * dot(gradient.values(), step.values());
-            if complete && (promised <= tolerance * value.abs() || promised.is_nan()) {
-                return Ok(self.finished(here, promised.max(0.0)));
-            }
-            let Some(next) = self.search(&later, &here, &step)? else { break };
-            here = next;
-            complete = true;
-            if self.problem.is_quadratic() {
-                return Ok(self.finished(here, 0.0));
-            }
-        }
-        if !complete {
-            here = self.at(&later, here.x)?;
-        }
-        Ok(self.finished(here, 0.0))
+        };
+        self.last = Some(found.x.clone());
+        Ok(found)
     }
 
-    fn finished(&mut self, here: Place, promised: f64) -> Optimum {
-        self.last = Some(here.x.clone());
-        Optimum { value: here.values.iter().sum::<f64>() - promised, x: here.x, sums: here.sums }
+    /// The optimum by the rounds of the engine, where it has any.
+    fn on_engine(&mut self, ask: &FitAsk, tolerance: f64, vectors_gradient: bool) -> Option<Result<Optimum>> {
+        let quadratic = self.problem.is_quadratic();
+        let outcome = self.engine.rounds(&FitAsk { vectors_gradient, ..ask.clone() }).map(|rounds| {
+            let mut rounds = rounds?;
+            let value = newton(&mut *rounds, quadratic, tolerance, 0)?;
+            let (x, sums) = rounds.finish()?;
+            Ok((rounds.passes(), Optimum { x, value, sums, with_vectors: rounds.with_vectors() }))
+        })?;
+        self.engine_failed = matches!(outcome, Err(Error::Device(_)));
+        Some(outcome.map(|(passes, optimum)| {
+            self.passes += passes;
+            optimum
+        }))
     }
 
     fn at(&mut self, ask: &FitAsk, x: Matrix) -> Result<Place> {
@@ -178,28 +177,64 @@ impl Solver<'_> {
         });
         step.ok_or_else(|| failed.unwrap_or_else(|| Error::data("the step cannot be computed")))
     }
+}
 
-    /// The place after as much of the step as lowers the values; none where nothing does.
-    fn search(&mut self, ask: &FitAsk, here: &Place, step: &Matrix) -> Result<Option<Place>> {
-        let mut parts = vec![1.0; here.values.len()];
-        let part_of = |parts: &[f64], k: usize| parts[k.min(parts.len() - 1)];
-        loop {
-            let moved = Matrix::from_fn(step.rows(), step.cols(), |j, k| part_of(&parts, k) * step.at(j, k));
-            let mut x = here.x.clone();
-            add(&mut x, 1.0, &moved);
-            let next = self.at(ask, x)?;
-            let has_risen = |k: usize| next.values[k].is_nan() || next.values[k] > here.values[k] + ROUNDING * here.values[k].abs();
-            let risen: Vec<usize> = (0..parts.len()).filter(|&k| parts[k] > 0.0 && has_risen(k)).collect();
-            if risen.is_empty() {
-                return Ok(parts.iter().any(|part| *part > 0.0).then_some(next));
-            }
-            for k in risen {
-                parts[k] = if parts[k] > SHORTEST { 0.5 * parts[k] } else { 0.0 };
-            }
-            if parts.iter().all(|part| *part == 0.0) {
-                return Ok(None);
-            }
-        }
+/// Rounds whose sums are those of passes.
+struct ByPasses<'a, 'b> {
+    solver: &'a mut Solver<'b>,
+    first: FitAsk,
+    later: FitAsk,
+    here: Option<Place>,
+    step: Matrix,
+    next: Option<Place>,
+}
+
+impl ByPasses<'_, '_> {
+    fn here(&self) -> Result<&Place> {
+        self.here.as_ref().ok_or_else(|| Error::data("Newton's method has not begun"))
+    }
+}
+
+impl Rounds for ByPasses<'_, '_> {
+    fn begin(&mut self) -> Result<Vec<f64>> {
+        let here = self.solver.at(&self.first, self.first.weights.clone())?;
+        let values = here.values.clone();
+        self.here = Some(here);
+        Ok(values)
+    }
+
+    fn step(&mut self) -> Result<f64> {
+        let here = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
+        let gradient = self.solver.gradient(&here, self.later.vectors.rows())?;
+        self.step = self.solver.step(&self.later, &here, &gradient)?;
+        self.here = Some(here);
+        Ok(-0.5 * dot(gradient.values(), self.step.values()))
+    }
+
+    fn after(&mut self, parts: &[f64]) -> Result<Vec<f64>> {
+        let part = |k: usize| parts[k.min(parts.len() - 1)];
+        let moved = Matrix::from_fn(self.step.rows(), self.step.cols(), |j, k| part(k) * self.step.at(j, k));
+        let mut x = self.here()?.x.clone();
+        add(&mut x, 1.0, &moved);
+        let next = self.solver.at(&self.later, x)?;
+        let values = next.values.clone();
+        self.next = Some(next);
+        Ok(values)
+    }
+
+    fn accept(&mut self) {
+        self.here = self.next.take().or(self.here.take());
+    }
+
+    fn finish(&mut self) -> Result<(Matrix, FitSums)> {
+        let place = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
+        let complete = !self.later.vectors_gradient || !place.sums.moved.is_empty();
+        let place = if complete { place } else { self.solver.at(&self.later, place.x)? };
+        Ok((place.x, place.sums))
+    }
+
+    fn passes(&self) -> u64 {
+        self.solver.passes
     }
 }
 
@@ -211,5 +246,5 @@ fn factor(sums: &FitSums, index: usize, m: usize, width: usize) -> Result<Choles
         // Rows far from any bend leave the offset free.
         system.row_mut(m)[m] = system.at(m, m) * (1.0 + 1e-12) + 1e-12;
     }
-    Cholesky::new(&system).ok_or_else(|| Error::data("Newton's system cannot be factored; scale the data, or lower the cost"))
+    Cholesky::new(&system).ok_or_else(|| Error::data(NO_FACTOR))
 }

@@ -231,6 +231,29 @@ mod tests {
     }
 
     #[test]
+    fn a_changed_byte_of_a_checkpoint_is_an_error_or_changes_no_bit() {
+        let (file, data) = (file("damaged"), banana(100, 1));
+        let search = Search { n_vectors: 4, iterations: 8, ..Search::default() };
+        let learner = Margin { kernel: Kernel::gaussian(1.0), search, ..Margin::default() };
+        let whole = learner.learn(&data, &Watch::none()).unwrap();
+        let learner = Margin { search: Search { checkpoint: Some(file.clone()), ..learner.search.clone() }, ..learner };
+        learn(&learner, &data, 3).unwrap();
+        let good = std::fs::read(&file).unwrap();
+        let (mut damaged, mut same) = (0, 0);
+        for place in (0..good.len()).step_by(good.len() / 40) {
+            let mut bytes = good.clone();
+            bytes[place] ^= 1;
+            std::fs::write(&file, bytes).unwrap();
+            match learner.learn(&data, &Watch::none()) {
+                Ok(fit) => (same, ()) = (same + 1, assert_eq!(fit.machine, whole.machine, "{place}")),
+                Err(_) => damaged += 1,
+            }
+        }
+        assert!(damaged > 10 && same > 0, "{damaged} {same}");
+        std::fs::remove_file(&file).unwrap();
+    }
+
+    #[test]
     fn a_checkpoint_of_another_problem_is_rejected_and_kept() {
         let (file, data) = (file("other"), banana(100, 1));
         let search = Search { n_vectors: 4, iterations: 10, checkpoint: Some(file.clone()), ..Search::default() };

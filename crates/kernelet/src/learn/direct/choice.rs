@@ -68,6 +68,18 @@ pub(crate) struct LearnedMetric<L> {
     pub seed: u64,
 }
 
+/// Whether rows can be set aside and others of at least two classes are left.
+pub(crate) fn can_be_validated(data: &Dataset) -> bool {
+    match data.classes() {
+        Ok(classes) => {
+            let mut counts = vec![0; classes.labels.len()];
+            classes.codes.iter().for_each(|&code| counts[code as usize] += 1);
+            counts.iter().filter(|count| **count > 1).count() > 1
+        }
+        Err(_) => data.len() > 1,
+    }
+}
+
 /// A metric that was validated.
 struct Validated {
     candidate: usize,
@@ -149,6 +161,12 @@ impl<L: Searched> LearnedMetric<L> {
 
     /// The mean validation losses of the candidates with one width, and of the best of them with every penalty.
     fn validated(&self, data: &Dataset, watch: &Watch) -> Result<(Vec<MetricLoss>, Vec<Validated>)> {
+        if !can_be_validated(data) {
+            return Err(Error::data(
+                "a learned metric is compared with one width on rows that are set aside, which takes two rows of each of two classes, or two rows; \
+                 learn none, or give more rows",
+            ));
+        }
         let folds: Vec<(Dataset, Dataset)> = self.folds(data)?.iter().map(|rows| (data.without(rows), data.select(rows))).collect();
         let plain: Vec<L> =
             self.candidates.iter().map(|learner| changed(learner, |search| search.iterations = search.iterations.div_ceil(2))).collect();

@@ -6,7 +6,10 @@ use super::{
     inner::{Inner, Solution},
 };
 use crate::{
-    learn::margin::{self, MarginProblem, MarginSettings, MarginSolution},
+    learn::{
+        margin::{self, MarginSettings, MarginSolution},
+        margin_problem::MarginProblem,
+    },
     linalg::Matrix,
     watch::{Status, Watch},
 };
@@ -35,7 +38,7 @@ impl Inner for Hinge<'_> {
         let rows = coordinates.whole();
         let solve = |k: usize| {
             let signs = self.signs.col(k);
-            let problem = MarginProblem { rows: &rows, signs: &signs, costs: self.costs };
+            let problem = MarginProblem { rows: &rows, signs: &signs, costs: self.costs, margins: None };
             margin::solve(&problem, &MarginSettings::default(), self.last.get(k), watch)
         };
         let solutions: Vec<MarginSolution> = (0..self.signs.cols()).into_par_iter().map(solve).collect();

@@ -4,6 +4,7 @@
 //! that, and `search` descends. A further learner is an `inner::Inner` and a `search::Direct`, and nothing else.
 mod checkpoint;
 mod choice;
+mod conjugate_gradients;
 mod coordinates;
 mod descend;
 mod discriminant;
@@ -34,11 +35,12 @@ pub use margin::{DirectLoss, Margin, Sharing};
 pub use metric::{Learned, Metric};
 pub use search::{Growth, Search};
 pub(crate) use {
-    choice::{LearnedMetric, Searched},
+    choice::{LearnedMetric, Searched, can_be_validated},
+    conjugate_gradients::{add, conjugate_gradients},
     coordinates::Coordinates,
     inner::{Inner, Solution},
     metric::Transform,
-    newton::{RowLoss, Smooth, add, conjugate_gradients},
+    newton::{RowLoss, Smooth},
     objective::preconditioner,
     rows::add_own_gradient,
     search::{Direct, LAST_STEPS, Phase, spread, status},

@@ -10,6 +10,7 @@
 use crate::parallel::*;
 
 use super::{
+    conjugate_gradients::{add, conjugate_gradients},
     coordinates::{Coordinates, Work},
     inner::{Inner, Solution},
     squared::add_outputs,
@@ -56,7 +57,6 @@ pub(crate) trait RowLoss: Sync {
 }
 
 const MOST_ROUNDS: usize = 100;
-const MOST_STEPS: usize = 200;
 
 /// The part of the residual that the conjugate gradients leave.
 const LEFT: f64 = 1e-2;
@@ -72,6 +72,9 @@ const FACTORED: usize = 3;
 
 /// The preconditioners are kept where the last step promised to lower the value by no more than this part of it.
 const NEAR: f64 = 1e-3;
+
+/// Parts of the largest entry of a preconditioner that are added to its diagonal, the least that lets it be factored.
+const DAMPING: [f64; 4] = [0.0, 1e-14, 1e-12, 1e-9];
 
 /// Parts into which the sums of all preconditioners are cut, whatever the number of threads.
 const PARTS: usize = 16;
@@ -204,7 +207,10 @@ impl<'a, L: RowLoss> Run<'a, L> {
             });
             // Rows far from any bend leave the offset free.
             let corner = 1e-12 * system.at(m, m) + 1e-12;
-            Cholesky::leading(&system, m + 1, |j| if j < m { 1.0 } else { corner })
+            let largest = (0..=m).map(|j| system.at(j, j)).fold(0.0, f64::max);
+            // Where rounding of large curvatures is above the penalty, more is added: the conjugate gradients have the system itself.
+            let damped = |part: f64| Cholesky::leading(&system, m + 1, |j| if j < m { 1.0 } else { corner }.max(part * largest));
+            DAMPING.into_iter().find_map(damped)
         };
         (0..systems).into_par_iter().map(factor).collect()
     }
@@ -300,48 +306,10 @@ fn solved(factors: &[Cholesky], rest: &Matrix) -> Matrix {
     Matrix::from_fn(rest.rows(), rest.cols(), |j, k| columns[k][j])
 }
 
-/// The step to the minimum of the quadratic with this gradient, whose second derivatives times a direction `curved` gives: by conjugate
-/// gradients that leave the part `left` of the residual, with a preconditioner that `solved` applies. None where `curved` gives none.
-pub(crate) fn conjugate_gradients(
-    solved: impl Fn(&Matrix) -> Matrix,
-    left: f64,
-    gradient: &Matrix,
-    mut curved: impl FnMut(&Matrix) -> Option<Matrix>,
-) -> Option<Matrix> {
-    let stop = left * left;
-    let mut rest = Matrix::from_fn(gradient.rows(), gradient.cols(), |j, k| -gradient.at(j, k));
-    let mut step = Matrix::zeros(gradient.rows(), gradient.cols());
-    let mut scaled = solved(&rest);
-    let mut direction = scaled.clone();
-    let mut left = dot(rest.values(), scaled.values());
-    let enough = stop * left;
-    for _ in 0..MOST_STEPS {
-        if left <= enough || !left.is_finite() {
-            break;
-        }
-        let bent = curved(&direction)?;
-        let far = left / dot(direction.values(), bent.values());
-        if !(far.is_finite() && far > 0.0) {
-            break;
-        }
-        add(&mut step, far, &direction);
-        add(&mut rest, -far, &bent);
-        scaled = solved(&rest);
-        let before = std::mem::replace(&mut left, dot(rest.values(), scaled.values()));
-        let kept = left / before;
-        direction.values_mut().iter_mut().zip(scaled.values()).for_each(|(d, s)| *d = s + kept * *d);
-    }
-    Some(step)
-}
-
 fn solved_column(factor: &Cholesky, column: Vec<f64>) -> Vec<f64> {
     let mut right = Matrix::column(column);
     factor.solve(&mut right);
     right.into_values()
-}
-
-pub(crate) fn add(to: &mut Matrix, factor: f64, what: &Matrix) {
-    to.values_mut().iter_mut().zip(what.values()).for_each(|(to, what)| *to += factor * what);
 }
 
 /// `V W + b` (n x q).

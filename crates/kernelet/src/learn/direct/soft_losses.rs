@@ -212,10 +212,10 @@ impl RowLoss for SoftNovelty<'_> {
 #[cfg(test)]
 mod tests {
     use crate::{
-        data::{Target, banana},
+        data::{Target, banana, waveform3},
         learn::{
-            Svr,
-            direct::{DirectLearner, DirectTask, Search},
+            Logistic, Svr,
+            direct::{DirectLearner, DirectTask, Init, Search},
         },
         linalg::Matrix,
         prelude::*,
@@ -235,6 +235,23 @@ mod tests {
             let nothing: f64 = values.iter().map(|value| c * (100.0 * value - 0.1).max(0.0)).sum();
             assert!(fit.report.objective < 0.2 * nothing, "{c}: {} of {nothing}", fit.report.objective);
             assert!(fit.report.iterations > 0, "{c}");
+        }
+    }
+
+    /// On vectors that stay, the least of `1/2 |w|^2 / C + loss` cannot rise with C.
+    #[test]
+    fn the_optimum_over_the_cost_never_rises_with_the_cost() {
+        for (data, gamma) in [(banana(200, 1), 1.0), (waveform3(150, 1), 0.05)] {
+            let init = Init::Given(data.points.select(&(0..10).collect::<Vec<_>>()).to_dense());
+            let mut last = f64::INFINITY;
+            for c in [1.0, 1e4, 1e8, 1e10, 1e11, 1e12] {
+                let task = DirectTask::Logistic(Logistic { kernel: Kernel::gaussian(gamma), c, ..Logistic::default() });
+                let search = Search { n_vectors: 10, iterations: 0, init: init.clone(), ..Search::default() };
+                let fit = DirectLearner { task, search }.learn(&data, &Watch::none()).unwrap();
+                let value = fit.report.objective / c;
+                assert!(value <= last * (1.0 + 1e-9), "{c}: {value} after {last}");
+                last = value;
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     basis::Basis,
     data::Dataset,
     kernel::{Kernel, Linear},
-    learn::{Learner, NuSvc, NuSvr, OneClass, Svr},
+    learn::{Learner, NuSvc, NuSvr, OneClass},
     linalg::{Matrix, transposed_times},
     watch::Watch,
 };
@@ -19,16 +19,6 @@ impl FrameLearner for OneClass {
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
         linear(&OneClass { kernel: Kernel::Linear(Linear {}), ..self.clone() }, data, basis, watch)
-    }
-}
-
-impl FrameLearner for Svr {
-    fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
-    fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
-        linear(&Svr { kernel: Kernel::Linear(Linear {}), ..self.clone() }, data, basis, watch)
     }
 }
 

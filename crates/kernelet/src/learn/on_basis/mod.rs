@@ -14,6 +14,7 @@ mod shrink;
 mod size;
 mod support_basis;
 mod svc;
+mod svr;
 #[cfg(test)]
 mod tests;
 

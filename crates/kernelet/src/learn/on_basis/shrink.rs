@@ -11,7 +11,7 @@ use crate::{
     data::Dataset,
     learn::{
         Fit,
-        margin::{MarginProblem, best_offset},
+        margin_problem::{MarginProblem, best_offset},
     },
     linalg::Matrix,
     machine::{Coefficients, Expansion},
@@ -101,5 +101,5 @@ fn offset(values: &Matrix, multipliers: &Matrix, k: usize, data: &Dataset, fit: 
     }
     let values: Vec<f64> = rows.iter().map(|&i| values.at(i, k)).collect();
     let none = Matrix::zeros(0, 0);
-    best_offset(&values, &MarginProblem { rows: &none, signs: &signs, costs: &costs })
+    best_offset(&values, &MarginProblem { rows: &none, signs: &signs, costs: &costs, margins: None })
 }
