@@ -3,7 +3,7 @@ HOST = $(shell rustc -vV | sed -n 's/host: //p')
 
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -183,6 +183,17 @@ bench-direct: ## machines trained with few vectors beside Nystroem + LinearSVC; 
 	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
 	target/peers-venv/bin/python benches/peers/direct.py --data-dir $(DATA) $(if $(SETS),--sets $(SETS))
 
+# About half an hour on two idle cores; the package goes into the same environment as its peers.
+benchmarks: target/python-venv/made ## all benchmarks in small form beside their peers, one page with charts in target/benchmarks; DATA=DIR has the sets, PARTS=a,b, TINY=1 only tries
+	cargo build --release -p kernelet-cli
+	cargo build --release -p kernelet --examples
+	$(MAKE) --no-print-directory wheel
+	test -d target/peers-venv || python3 -m venv target/peers-venv
+	target/peers-venv/bin/pip install --quiet scikit-learn onnxruntime skl2onnx libsvm-official
+	target/peers-venv/bin/pip install --quiet scikit-learn-intelex || echo "scikit-learn-intelex could not be installed; it is left out"
+	target/peers-venv/bin/pip install --quiet --force-reinstall --no-deps target/wheels/kernelet-*.whl
+	target/peers-venv/bin/python benches/all.py $(if $(DATA),--data $(DATA)) $(if $(PARTS),--parts $(PARTS)) $(if $(TINY),--tiny)
+
 bench-check: ## instruction counts of ten hot paths; fails where one is 5 % above the baseline (needs valgrind)
 	cargo build --release -p kernelet-cli
 	python3 benches/check.py
@@ -245,6 +256,14 @@ bench-trust: ## how often promises hold, how sharp goals are, what cascades cost
 
 target/tools/bin/mdbook:
 	cargo install mdbook --version 0.5.4 --locked --quiet --no-default-features --features search --root target/tools
+
+reference: ## the pages of docs/reference that are written by the program and by the docstrings of the Python package in target/python-venv
+	cargo run --quiet -- manual > target/commands.md && mv target/commands.md docs/reference/commands.md
+	target/python-venv/bin/python docs/python_reference.py > target/python.md && mv target/python.md docs/reference/python.md
+
+packages: ## the crates as they would be published, and the program for TARGET=x86_64-unknown-linux-musl in target/dist with completions and man pages
+	cargo package -p kernelet -p kernelet-experiments -p kernelet-cli
+	sh packaging/archive.sh $(or $(TARGET),x86_64-unknown-linux-musl)
 
 site: target/tools/bin/mdbook ## the documentation site, in target/site/html, with every link checked
 	python3 docs/site.py target/tools/bin/mdbook target/site

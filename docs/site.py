@@ -3,7 +3,7 @@
     python3 docs/site.py MDBOOK FOLDER
 
 The pages are those of docs/. Pages of the repository's root that they link to go into a folder `project`, and links to source files become
-plain text, because the site has no source code. The page of the studio is part of the site where `make studio` has made it.
+plain text, because the site has no source code. The page of the studio is part of the site where `make studio` has made it, and the documentation of the crate where `make doc` has.
 """
 
 import html.parser
@@ -30,11 +30,13 @@ build-dir = "html"
 default-theme = "light"
 preferred-dark-theme = "navy"
 no-section-label = true
+smart-punctuation = false
 
 [output.html.search]
 limit-results = 20
 """
 STUDIO = ROOT / "target" / "studio" / "index.html"
+RUSTDOC = ROOT / "target" / "doc"
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 
 
@@ -52,8 +54,7 @@ def rewritten(text: str, place: pathlib.PurePosixPath) -> str:
         elif there == pathlib.PurePosixPath("README.md"):
             goal = pathlib.PurePosixPath("index.md")
         elif there.parts[0] == "docs" and (ROOT / there).exists():
-            goal = pathlib.PurePosixPath(*there.parts[1:])
-            goal = goal / "README.md" if (ROOT / there).is_dir() else goal
+            goal = site_path(there / "README.md" if (ROOT / there).is_dir() else there)
         elif (ROOT / there).exists():
             return name
         else:
@@ -73,7 +74,25 @@ def parts(path: pathlib.PurePosixPath) -> list[str]:
 
 
 def site_path(place: pathlib.PurePosixPath) -> pathlib.PurePosixPath:
-    return pathlib.PurePosixPath(*place.parts[1:]) if place.parts[0] == "docs" else pathlib.PurePosixPath("project") / place
+    """Where a file of the repository is in the site. mdBook makes index.html of README.md, but leaves links to it as they are."""
+    path = pathlib.PurePosixPath(*place.parts[1:]) if place.parts[0] == "docs" else pathlib.PurePosixPath("project") / place
+    return path.with_name("index.md") if path.name == "README.md" else path
+
+
+def questionless(source: pathlib.Path):
+    """Pages whose first paragraph asks nothing. Pages of results are written by experiments, and begin with their paper."""
+    for path in sorted(source.rglob("*.md")):
+        place = path.relative_to(source)
+        if place.parts[0] not in ("results", "project") and path.name != "SUMMARY.md":
+            paragraphs = [text for text in path.read_text().split("\n\n") if not text.startswith("#")]
+            if "?" not in paragraphs[0]:
+                yield place
+
+
+def title(page: pathlib.Path) -> str:
+    """The name of a page of results, and its heading."""
+    heading = page.read_text().split("\n", 1)[0].lstrip("# ")
+    return f"{page.stem.split('-')[0].capitalize()}: {heading}" if re.match(r"[a-z]+\d{4}", page.stem) else heading
 
 
 class Links(html.parser.HTMLParser):
@@ -94,7 +113,7 @@ class Links(html.parser.HTMLParser):
 
 def broken(folder: pathlib.Path) -> list[str]:
     """Links of the pages in a folder that lead nowhere."""
-    pages = {path: Links(path.read_text()) for path in folder.rglob("*.html") if path.name not in ("print.html", "404.html", "toc.html")}
+    pages = {path: Links(path.read_text()) for path in folder.rglob("*.html") if path.name not in ("print.html", "404.html", "toc.html") and path.relative_to(folder).parts[0] != "rust"}
     found = []
     for path, page in pages.items():
         for target in sorted(page.targets):
@@ -105,6 +124,12 @@ def broken(folder: pathlib.Path) -> list[str]:
             if not there.exists() or (parsed.fragment and there in pages and parsed.fragment not in pages[there].anchors):
                 found.append(f"{path.relative_to(folder)}: {target}")
     return found
+
+
+def lead(page: pathlib.Path, link: str) -> None:
+    """Puts a link below the heading of a page."""
+    heading, rest = page.read_text().split("\n", 1)
+    page.write_text(f"{heading}\n\n**{link}**\n{rest}")
 
 
 def main(mdbook: str, folder: pathlib.Path) -> None:
@@ -123,9 +148,12 @@ def main(mdbook: str, folder: pathlib.Path) -> None:
     for name in PROJECT:
         (source / "project" / name).write_text(rewritten((ROOT / name).read_text(), pathlib.PurePosixPath(name)))
     summary = (source / "SUMMARY.md").read_text()
+    no_question = [str(page) for page in questionless(source)]
+    if no_question:
+        raise SystemExit("pages that do not begin with the question that they answer: " + ", ".join(no_question))
     summary += "\n# Project\n" + "".join(f"- [{title}](project/{name})\n" for name, title in PROJECT.items())
-    results = sorted(path.name for path in (source / "results").glob("*.md") if path.name != "README.md")
-    summary = summary.replace("(results/README.md)\n", "(results/README.md)\n" + "".join(f"  - [{name[:-3]}](results/{name})\n" for name in results))
+    results = sorted(path.name for path in (source / "results").glob("*.md") if path.name != "index.md")
+    summary = summary.replace("(results/index.md)\n", "(results/index.md)\n" + "".join(f"  - [{title(source / 'results' / name)}](results/{name})\n" for name in results))
     (source / "SUMMARY.md").write_text(summary)
     listed = set(re.findall(r"\]\(([^)]+\.md)\)", summary))
     missing = [str(path.relative_to(source)) for path in source.rglob("*.md") if path.name != "SUMMARY.md" and str(path.relative_to(source)) not in listed]
@@ -133,11 +161,16 @@ def main(mdbook: str, folder: pathlib.Path) -> None:
         raise SystemExit("not in docs/SUMMARY.md: " + ", ".join(missing))
     if STUDIO.exists():
         shutil.copy(STUDIO, source / "studio-page.html")
-        page = source / "studio.md"
-        title, rest = page.read_text().split("\n", 1)
-        page.write_text(f"{title}\n\n**[Open the studio](studio-page.html)**\n{rest}")
+        lead(source / "studio.md", "[Open the studio](studio-page.html)")
     else:
         print("target/studio/index.html is not there: the site has no studio; make studio makes it")
+    if (RUSTDOC / "kernelet" / "index.html").exists():
+        for name in ("kernelet", "static.files", "search.index", "src/kernelet", "trait.impl", "type.impl"):
+            if (RUSTDOC / name).exists():
+                shutil.copytree(RUSTDOC / name, source / "rust" / name)
+        lead(source / "reference" / "rust.md", "[Open the documentation of the crate](../rust/kernelet/index.html)")
+    else:
+        print("target/doc/kernelet is not there: the site has no documentation of the crate; make doc makes it")
     (folder / "book.toml").write_text(BOOK)
     subprocess.run([mdbook, "build", str(folder)], check=True)
     found = broken(folder / "html")

@@ -7,6 +7,7 @@ machines of the papers' sets are compressed too: auto beside pursuit, fixed-poin
 """
 import argparse
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import time
 import numpy as np
 from sklearn.datasets import make_classification
 
-PROGRAM = pathlib.Path("target/release/kernelet")
+PROGRAM = pathlib.Path(os.environ.get("KERNELET", "target/release/kernelet"))
 
 
 def kernelet(*flags):

@@ -7,7 +7,7 @@ use kernelet::{
 };
 
 const LEARNERS: [&str; 12] = ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "pca", "rvm", "logistic", "svc", "ridge"];
-const KERNELS: [&str; 8] = ["gaussian", "exponential", "matern32", "matern52", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
+const KERNELS: [&str; 9] = ["gaussian", "exponential", "matern32", "matern52", "matern72", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
 const METHODS: [&str; 6] = ["auto", "margin", "random", "kmeans", "greedy-basis", "rpcholesky"];
 const SHRINK: [&str; 6] = ["auto", "pursuit", "l1", "l0", "fixed-point", "gradient"];
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 KERNEL = """kernel : str or callable, default='gaussian'
-        ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
+        ``'gaussian'`` (or ``'rbf'``), ``'exponential'``, ``'matern32'``, ``'matern52'``, ``'matern72'``, ``'polynomial'`` (or ``'poly'``), ``'linear'``,
         ``'sigmoid'``, ``'inverse-multiquadric'`` (``options={'exponent': -1}`` for another exponent than -1/2). Or ``'precomputed'``, where X holds kernel values with all training
         rows, or a function of two arrays of rows that gives such values; vectors are then chosen among the rows.
     gamma : {'scale', 'auto', 'learned'} or float, default='scale'

@@ -24,7 +24,7 @@ DROP_IN = """
 
 # The kernels that use a parameter; those of scikit-learn's names are written as here, too.
 USED_BY = {
-    "gamma": ("gaussian", "rbf", "polynomial", "poly", "sigmoid", "exponential", "matern32", "matern52", "inverse-multiquadric"),
+    "gamma": ("gaussian", "rbf", "polynomial", "poly", "sigmoid", "exponential", "matern32", "matern52", "matern72", "inverse-multiquadric"),
     "degree": ("polynomial", "poly"),
     "coef0": ("polynomial", "poly", "sigmoid"),
 }

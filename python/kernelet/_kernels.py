@@ -80,14 +80,14 @@ def _single(kernel: Any, factor: float) -> tuple[dict[str, Any], float, Any]:
     if name == "RationalQuadratic":
         alpha = float(kernel.alpha)
         return {"name": "inverse-multiquadric", "gamma": 0.5 / (alpha * float(kernel.length_scale) ** 2), "exponent": -alpha}, factor, None
-    matern = {0.5: ("exponential", 1.0), 1.5: ("matern32", np.sqrt(3.0)), 2.5: ("matern52", np.sqrt(5.0))}
+    matern = {0.5: ("exponential", 1.0), 1.5: ("matern32", np.sqrt(3.0)), 2.5: ("matern52", np.sqrt(5.0)), 3.5: ("matern72", np.sqrt(7.0))}
     if name == "Matern" and kernel.nu in matern:
         ours, per_length = matern[kernel.nu]
         power = 1
     elif name == "RBF" or (name == "Matern" and kernel.nu == np.inf):
         ours, per_length, power = "gaussian", 0.5, 2
     else:
-        raise ValueError(f"{kernel} has no counterpart here; there are RBF, Matern with nu 0.5, 1.5 or 2.5, DotProduct and RationalQuadratic")
+        raise ValueError(f"{kernel} has no counterpart here; there are RBF, Matern with nu 0.5, 1.5, 2.5 or 3.5, DotProduct and RationalQuadratic")
     lengths = np.atleast_1d(np.asarray(kernel.length_scale, dtype=np.float64))
     if len(lengths) == 1:
         return {"name": ours, "gamma": float(per_length / lengths[0] ** power)}, factor, None

@@ -60,6 +60,7 @@ MODELS = {
     "gaussian process, lengths": lambda: gp(RBF([1.0, 2.0, 0.5, 3.0]) + WhiteKernel(0.1)),
     "gaussian process, matern": lambda: gp(2.0 * Matern([1.0, 2.0, 0.5, 3.0], nu=1.5) + WhiteKernel(0.1)),
     "gaussian process, matern 5/2": lambda: gp(Matern(1.2, nu=2.5) * ConstantKernel(3.0) + WhiteKernel(0.1)),
+    "gaussian process, matern 7/2": lambda: gp(Matern(1.2, nu=3.5) + WhiteKernel(0.1)),
     "gaussian process, exponential": lambda: gp(Matern(1.2, nu=0.5), alpha=0.1),
     "gaussian process, rational quadratic": lambda: gp(RationalQuadratic(1.2, alpha=1.5) + WhiteKernel(0.1)),
     "gaussian process, dot product": lambda: gp(DotProduct(2.0) + WhiteKernel(0.1)),

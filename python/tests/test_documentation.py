@@ -5,6 +5,7 @@ import doctest
 import importlib
 import pathlib
 import pkgutil
+import runpy
 
 import pytest
 
@@ -29,6 +30,15 @@ def test_every_estimator_has_an_example_and_describes_its_parameters():
         assert ">>> from kernelet import" in made.__doc__, name
         for parameter in made().get_params():
             assert f"\n    {parameter} : " in made.__doc__, f"{name}: {parameter}"
+
+
+def test_the_reference_page_is_made_of_the_docstrings():
+    docs = pathlib.Path(__file__).parents[2] / "docs"
+    if not docs.exists():
+        pytest.skip("the documentation is not installed")
+    script = runpy.run_path(str(docs / "python_reference.py"))
+    stale = "docs/reference/python.md is stale: python docs/python_reference.py > docs/reference/python.md"
+    assert script["page"]() == (docs / "reference" / "python.md").read_text(), stale
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

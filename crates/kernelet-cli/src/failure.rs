@@ -1,7 +1,11 @@
 //! How a run fails, and the one place that prints errors.
-use std::io::{self, Write};
+use std::{
+    fs,
+    io::{self, Write},
+    path::Path,
+};
 
-use kernelet::Error;
+use kernelet::{Error, text::nearest};
 
 use crate::layout::plain;
 
@@ -116,13 +120,26 @@ impl From<Error> for Failure {
 }
 
 /// What to do about an error whose sentence does not say it.
-fn hint(error: &Error) -> Option<&'static str> {
-    match error {
+fn hint(error: &Error) -> Option<String> {
+    if let Error::Io { path, source } = error {
+        return (source.kind() == io::ErrorKind::NotFound).then(|| similar_file(path.as_ref())).flatten();
+    }
+    let hint = match error {
         Error::NotFinite { .. } => Some("leave such rows out or fill the values in"),
         Error::OneClass { .. } => Some("if the label stands in another column, name it with --target"),
         Error::Shape { what: "features of a row" | "features", .. } => Some("the rows need the features that the model was trained on"),
         _ => None,
-    }
+    };
+    hint.map(String::from)
+}
+
+/// The file that was probably meant.
+fn similar_file(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    let place = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let names: Vec<String> = fs::read_dir(place).ok()?.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    let meant = nearest(path.file_name()?.to_str()?, names.iter().map(String::as_str))?;
+    Some(format!("did you mean {}?", folder.join(meant).display()))
 }
 
 /// The name of a setting as a flag.

@@ -24,6 +24,10 @@ impl TrainFlags {
         let spell = |(name, value): (&String, &Value)| match value {
             Value::Bool(_) => format!("--{name}"),
             Value::String(text) => format!("--{name} {}", quoted(text)),
+            Value::Object(parts) => {
+                let parts: Vec<String> = parts.iter().map(|(part, value)| format!("{part}={value}")).collect();
+                format!("--{name} {}", quoted(&parts.join(",")))
+            }
             value => format!("--{name} {}", quoted(&value.to_string())),
         };
         given.iter().map(spell).collect::<Vec<_>>().join(" ")

@@ -1,6 +1,7 @@
 //! How data and models come in.
 use clap::Args;
 use kernelet::{
+    Error,
     data::{
         Dataset, Points, Reservoir, RowBlocks,
         read::{self, FileBlocks, Format, Read, Reading, Wanted},
@@ -223,9 +224,17 @@ pub fn target_of(machine: &Machine) -> Wanted {
 
 /// The machine in a model file of either kind.
 pub fn model(path: &str) -> Result<(Machine, Kind)> {
-    let bytes = model::read_bytes(path)?;
+    let bytes = model_bytes(path)?;
     let machine = model::load_bytes(&bytes, path)?;
     Ok((machine, Kind::of(&bytes).unwrap_or(Kind::Native)))
+}
+
+/// The bytes of a model file. A file that is none has perhaps changed places with the data.
+fn model_bytes(path: &str) -> Result<Vec<u8>> {
+    model::read_bytes(path).map_err(|error| match (&error, Format::from_path(path)) {
+        (Error::Format { .. }, Ok(_)) => Failure::from(error).hint("the model comes first, then the data"),
+        _ => error.into(),
+    })
 }
 
 /// A model file that predicts.
@@ -261,7 +270,7 @@ pub fn device_for(flag: Option<&str>, model: &Loaded) -> Result<Device> {
 
 /// What is in a model file: a machine of either kind, or a cascade.
 pub fn loaded(path: &str) -> Result<(Loaded, Kind)> {
-    let bytes = model::read_bytes(path)?;
+    let bytes = model_bytes(path)?;
     if model::cascade::recognise(&bytes) {
         return Ok((Loaded::Cascade(Box::new(model::cascade::from_bytes(&bytes, path)?)), Kind::Native));
     }

@@ -1,7 +1,6 @@
 //! How results look to people: aligned lines and tables, with numbers as [`kernelet::text`] writes them.
 use std::borrow::Cow;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 pub use kernelet::text::{count, counted, exact, figure, percent, seconds};
 
 /// Text from files in one line that changes nothing about a terminal: control characters and line breaks are written as `\n` or `\u{1b}`.
@@ -33,20 +32,18 @@ pub fn lines(pairs: &[(&str, String)]) -> String {
     pairs.iter().map(|(name, value)| format!("{name:width$}  {}\n", plain(value))).collect()
 }
 
-/// A table: the first column to the left, the others to the right.
+/// A table: the first column to the left, the others to the right, two spaces between them.
 pub fn table(header: &[String], rows: &[Vec<String>]) -> String {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-    let cells = |row: &[String]| row.iter().map(|cell| plain(cell).into_owned()).collect::<Vec<_>>();
-    table.set_header(cells(header));
-    rows.iter().for_each(|row| {
-        table.add_row(cells(row));
-    });
-    for (j, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((0, 2));
-        column.set_cell_alignment(if j == 0 { CellAlignment::Left } else { CellAlignment::Right });
-    }
-    table.lines().map(|line| line.trim_end().to_string() + "\n").collect()
+    let lines: Vec<Vec<Cow<str>>> =
+        std::iter::once(header).chain(rows.iter().map(Vec::as_slice)).map(|row| row.iter().map(|cell| plain(cell)).collect()).collect();
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |j: usize| lines.iter().filter_map(|line| line.get(j)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let cell = |(j, cell): (usize, &Cow<str>)| match j {
+        0 => format!("{cell:<width$}", width = widths[j]),
+        _ => format!("  {cell:>width$}", width = widths[j]),
+    };
+    lines.iter().map(|line| line.iter().enumerate().map(cell).collect::<String>().trim_end().to_string() + "\n").collect()
 }
 
 /// A list in one line, cut where it is long.

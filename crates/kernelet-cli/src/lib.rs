@@ -7,21 +7,30 @@ mod flags;
 mod input;
 mod layout;
 mod losses;
+mod manual;
 mod progress;
 mod quantised;
 mod report;
 mod session;
 mod version;
 
-use std::ffi::OsString;
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+};
 
-use arguments::Program;
+use arguments::{FIRST_STEPS, Program};
 use clap::{Parser, error::ErrorKind};
 use session::Session;
 
 /// Runs the program with its arguments, the name of the program first, and gives the exit status.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if arguments.len() < 2 {
+        // That nobody reads it is no error.
+        let _ = io::stderr().write_all(FIRST_STEPS.as_bytes());
+        return 2;
+    }
     let Program { everywhere, command } = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {

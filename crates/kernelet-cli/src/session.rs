@@ -79,7 +79,12 @@ impl Session {
 
     /// A watch that shows progress and is cancelled by Ctrl-C.
     pub fn watch(&self) -> Watch<'static> {
-        let bar = Bar::new(!self.quiet);
+        self.watch_keeping(None)
+    }
+
+    /// The same for work of which Ctrl-C keeps something: where it takes long, that is said.
+    pub fn watch_keeping(&self, kept: Option<&'static str>) -> Watch<'static> {
+        let bar = Bar::new(!self.quiet, kept);
         Watch::none().with_cancel(self.cancel.clone()).with_reporter(move |progress| bar.show(progress))
     }
 

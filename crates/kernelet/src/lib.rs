@@ -101,7 +101,15 @@ pub use clock::set_clock;
 pub use error::{Error, Result, spelled};
 pub use named::Named;
 
-// The examples of the tutorial are tests.
+// The examples of the pages are tests.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/tutorials/rust.md")]
-struct Tutorial;
+mod pages {
+    #[doc = include_str!("../../../docs/tutorials/rust.md")]
+    struct Tutorial;
+    #[doc = include_str!("../../../docs/basis.md")]
+    struct Basis;
+    #[doc = include_str!("../../../docs/compress.md")]
+    struct Compress;
+    #[doc = include_str!("../../../docs/svm.md")]
+    struct Svm;
+}

@@ -71,6 +71,29 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
+/// The one of some names that was probably meant: few letters differ, and not all of them.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = name.chars().count();
+    let near = names.into_iter().map(|known| (distance(name, known), known)).min();
+    near.filter(|(distance, known)| *distance <= 1 + letters / 4 && *distance < letters.max(known.chars().count())).map(|(_, known)| known)
+}
+
+/// The number of letters to insert, remove or replace (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut before = i;
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = before + usize::from(x != *y);
+            before = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(before + 1);
+        }
+    }
+    row[b.len()]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +119,16 @@ mod tests {
     fn thousands_are_set_apart() {
         assert_eq!([0, 999, 1000, 1234567].map(count), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!((counted(1, "row"), counted(2, "row")), ("1 row".to_string(), "2 rows".to_string()));
+    }
+
+    #[test]
+    fn the_nearest_name_is_meant_where_it_is_near() {
+        let names = ["age", "bought", "city"];
+        let cases = [("bougth", Some("bought")), ("cty", Some("city")), ("Age", Some("age")), ("b", None), ("income", None), ("", None)];
+        for (name, meant) in cases {
+            assert_eq!(nearest(name, names), meant, "{name}");
+        }
+        assert_eq!((nearest("x", ["y"]), nearest("x", [])), (None, None));
     }
 
     #[test]

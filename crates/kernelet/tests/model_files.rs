@@ -205,6 +205,23 @@ fn native_files_of_every_version_still_load() {
     }
 }
 
+#[test]
+fn json_files_of_every_version_still_load() {
+    let files = [("json-v1.json", 1, sparse_machine()), ("json-v2.json", 2, mapped_machine())];
+    for (name, version, machine) in files {
+        let path = folder().join(name);
+        if std::env::var_os("KERNELET_UPDATE").is_some() && !path.exists() {
+            model::json::save(&machine, &path).unwrap();
+        }
+        let text: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+        assert_eq!(text["version"], version, "{name}");
+        let loaded = model::load(&path).unwrap();
+        assert_eq!((&loaded.decision, &loaded.scale, &loaded.offsets), (&machine.decision, &machine.scale, &machine.offsets), "{name}");
+        let row = [0.5, -1.0, 2.0, 0.25, 1.0][..machine.expansion.vectors.dim()].to_vec();
+        assert_eq!(outputs(&loaded, &row), outputs(&machine, &row), "{name}");
+    }
+}
+
 /// The cascade in `cascade-v1.kernelet`.
 fn cascade() -> Cascade {
     let decision = Decision::Sign { negative: Label::new("-1"), positive: Label::new("1") };

@@ -214,8 +214,9 @@ impl Answer for Shown {
     fn text(&self) -> String {
         let mut text = format!(
             "Handwritten digits of 8 x 8 pixels: {} rows to train on, {} to test.\n\
-             A Gaussian kernel with gamma {} and C {}, chosen by cross-validation on the training rows.\n\
-             The full machine was trained in {}; compress --vectors {VECTORS} compared its strategies in {} and selected {}.\n\n",
+             A Gaussian kernel with gamma {} and C {}, found by cross-validation.\n\
+             The full machine was trained in {};\n\
+             compress --vectors {VECTORS} compared its strategies in {} and selected {}.\n\n",
             count(self.rows),
             count(self.test_rows),
             self.gamma,
@@ -224,8 +225,7 @@ impl Answer for Shown {
             seconds(self.small_seconds),
             self.strategy
         );
-        let header =
-            ["machine", "vectors", "test error", "agreement", "bytes", "us per row, single", "us per row, batched"].map(String::from);
+        let header = ["machine", "vectors", "test error", "agreement", "bytes", "us a row", "in batches"].map(String::from);
         let row = |m: &Measured| {
             let times =
                 [Some(m.microseconds_one_row), m.microseconds_batched].map(|time| time.map_or(String::new(), |time| format!("{time:.1}")));
@@ -233,13 +233,13 @@ impl Answer for Shown {
             [figures.to_vec(), times.to_vec()].concat()
         };
         text += &table(&header, &self.machines.iter().map(row).collect::<Vec<_>>());
-        text += "\nTimes are on one thread.\n\n";
+        text += "\nTimes are on one thread, in microseconds: of a row by itself, and of one in batches.\n\n";
         text += &self.report.text();
         if let [model, small, train, test] = &self.files[..] {
-            text += &format!("Written: {model}, {small}, {train}, {test}\n\nTry:\n");
+            text += &format!("Written: {model}, {small},\n         {train}, {test}\n\nTry:\n");
             text += &format!(
                 "  kernelet evaluate {small} {test}\n  kernelet inspect {small} --images 8x8 -o vectors.png\n  \
-                 kernelet train {train} -o other.model --vectors 20 --gamma 0.0004 --c 10\n"
+                 kernelet train {train} -o my.model --vectors 20 --gamma 0.0004 --c 10\n"
             );
         }
         text

@@ -27,9 +27,9 @@ pub struct Export {
     /// The file to write; for c its name ends in .c, and the header goes beside it.
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// The format.
+    /// The format [default: by the extension of FILE: .onnx, .c, .js, .json, .libsvm, .range].
     #[arg(long, value_name = "FORMAT", value_enum)]
-    pub to: To,
+    pub to: Option<To>,
     /// Numbers in onnx and c: f64 (or double), f32 (or float); for c also i16 and i8, whole numbers for devices without floating point [default: f64; f32 for SVM nodes].
     #[arg(long, value_name = "P", value_parser = Numbers::named)]
     pub precision: Option<Numbers>,
@@ -64,15 +64,15 @@ pub struct Export {
 
 const EXAMPLES: &str = "\
 Examples:
-  kernelet export digits.model -o digits.onnx --to onnx --precision f32
+  kernelet export digits.model -o digits.onnx --precision f32
   kernelet export digits.model -o digits.onnx --to onnx --onnx-style svm
   kernelet export digits.model -o digits.c --to c --precision f32      writes digits.c and digits.h
   kernelet export digits.model -o digits.c --to c --precision i8 --data digits-test.svm
   kernelet export digits.model -o digits.c --to c --max-loss 0.003 --data digits-test.svm
-  kernelet export digits.model -o digits.libsvm --to libsvm
-  kernelet export digits.model -o digits.js --to javascript
-  kernelet export digits.model -o digits.json --to json
-  kernelet export digits.model -o digits.range --to range
+  kernelet export digits.model -o digits.libsvm
+  kernelet export digits.model -o digits.js
+  kernelet export digits.model -o digits.json
+  kernelet export digits.model -o digits.range
   kernelet export iris.svm -o iris.model --to native --scale-file iris.scale      what e1071's write.svm wrote in R
 
 What the format cannot express is reported before it is lost; what would change predictions is rejected and nothing is written.
@@ -99,6 +99,21 @@ pub enum To {
     Native,
 }
 
+impl To {
+    /// The format that the extension of a name stands for.
+    fn of_name(path: &Path) -> Option<To> {
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "onnx" => Some(To::Onnx),
+            "c" => Some(To::C),
+            "js" | "mjs" => Some(To::Javascript),
+            "json" => Some(To::Json),
+            "libsvm" => Some(To::Libsvm),
+            "range" => Some(To::Range),
+            _ => None,
+        }
+    }
+}
+
 /// What an ONNX graph is made of.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
@@ -113,7 +128,7 @@ impl Export {
     pub fn run(self, session: &Session) -> Result<()> {
         self.check_flags()?;
         files::check_output(&self.output, &self.inputs())?;
-        if self.to == To::C {
+        if self.to() == To::C {
             Beside::Header.check(&c::header_path(&self.output)?, &self.inputs(), self.force)?;
         }
         let mut machine = match input::loaded(&self.model)?.0 {
@@ -127,10 +142,10 @@ impl Export {
             machine = smaller;
         }
         let chosen = self.chosen(Source::Machine(&machine), session)?;
-        let lost = losses::of(&machine, self.to, chosen.numbers, self.style());
+        let lost = losses::of(&machine, self.to(), chosen.numbers, self.style());
         let report_losses = || lost.iter().for_each(|loss| session.note(format!("lost in this format: {loss}")));
-        let mut exported = match self.to {
-            To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to, &self.output)),
+        let mut exported = match self.to() {
+            To::Range => write_range(&machine, &self.output).map(|()| Exported::new(self.to(), &self.output)),
             To::Native => self.write_native(machine),
             To::Json => self.write_text(|path| json::save(&machine, path), || {}),
             To::Javascript => self.write_text(|path| javascript::save(&machine, path), report_losses),
@@ -144,10 +159,10 @@ impl Export {
 
     /// Says what the type of the numbers cost, and what was written.
     fn finish(&self, mut exported: Exported, chosen: Chosen, session: &Session) -> Result<()> {
-        if let (To::C, Some(loss)) = (self.to, &chosen.loss) {
+        if let (To::C, Some(loss)) = (self.to(), &chosen.loss) {
             session.note(loss.sentence(chosen.numbers));
         }
-        (exported.precision, exported.loss) = (matches!(self.to, To::C | To::Onnx).then(|| chosen.numbers.name()), chosen.loss);
+        (exported.precision, exported.loss) = (matches!(self.to(), To::C | To::Onnx).then(|| chosen.numbers.name()), chosen.loss);
         exported.talk(session);
         session.answer(&exported)
     }
@@ -168,7 +183,7 @@ impl Export {
             Source::Machine(machine) => Some(machine),
             Source::Cascade(cascade) => cascade.stages.first().map(|stage| &stage.machine),
         };
-        let Some(machine) = reading.filter(|_| self.to == To::C) else { return Ok(Chosen { numbers, whole: None, loss: None }) };
+        let Some(machine) = reading.filter(|_| self.to() == To::C) else { return Ok(Chosen { numbers, whole: None, loss: None }) };
         let wanted = input::target_of(machine);
         let data = self.data.as_ref().map(|path| self.input.rows_for(machine, path, wanted, session)).transpose()?;
         match (self.max_loss, &data) {
@@ -190,25 +205,36 @@ impl Export {
         }
     }
 
+    /// The format that is given, else that of the name of the file; [`check_flags`](Self::check_flags) has rejected a name without one.
+    fn to(&self) -> To {
+        self.to.or_else(|| To::of_name(&self.output)).unwrap_or(To::Native)
+    }
+
     /// A flag that the format does not have is a mistake.
     fn check_flags(&self) -> Result<()> {
+        if self.to.or_else(|| To::of_name(&self.output)).is_none() {
+            let names: Vec<String> = To::value_variants().iter().filter_map(|to| Some(to.to_possible_value()?.get_name().into())).collect();
+            return Err(Failure::usage(format!("the name {} does not say the format", self.output.display()))
+                .hint(format!("give it with --to: {}", names.join(", "))));
+        }
         let only = |flag: &str, formats: &str| Err(Failure::usage(format!("{flag} goes with --to {formats}")));
-        if self.precision.is_some() && !matches!(self.to, To::C | To::Onnx) {
+        if self.precision.is_some() && !matches!(self.to(), To::C | To::Onnx) {
             return only("--precision", "c or onnx");
         }
-        if self.is_whole() && self.to != To::C {
+        if self.is_whole() && self.to() != To::C {
             return only("--precision i16 or i8", "c");
         }
-        if self.data.is_some() && (self.to != To::C || self.max_loss.is_none() && self.precision() == Precision::F64 && !self.is_whole()) {
+        if self.data.is_some() && (self.to() != To::C || self.max_loss.is_none() && self.precision() == Precision::F64 && !self.is_whole())
+        {
             return only("--data", "c and --precision f32, i16 or i8, or --max-loss");
         }
-        if (self.scale_file.is_some() || self.target_scale_file.is_some()) && self.to != To::Native {
+        if (self.scale_file.is_some() || self.target_scale_file.is_some()) && self.to() != To::Native {
             return only("--scale-file and --target-scale-file", "native");
         }
-        if self.onnx_style.is_some() && self.to != To::Onnx {
+        if self.onnx_style.is_some() && self.to() != To::Onnx {
             return only("--onnx-style", "onnx");
         }
-        if self.name.is_some() && self.to != To::C {
+        if self.name.is_some() && self.to() != To::C {
             return only("--name", "c");
         }
         Ok(())
@@ -239,18 +265,18 @@ impl Export {
             centre_scale::unscale_target(&mut machine, &scale).map_err(|error| Failure::in_file(path, error))?;
         }
         model::save(&machine, &self.output)?;
-        Ok(Exported::new(self.to, &self.output))
+        Ok(Exported::new(self.to(), &self.output))
     }
 
     fn write_text(&self, save: impl Fn(&Path) -> kernelet::Result<()>, report_losses: impl Fn()) -> Result<Exported> {
         report_losses();
         save(&self.output)?;
-        Ok(Exported::new(self.to, &self.output))
+        Ok(Exported::new(self.to(), &self.output))
     }
 
     /// A cascade as C source; other formats have no place for machines one after another.
     fn write_cascade(&self, cascade: &Cascade, session: &Session) -> Result<()> {
-        if self.to != To::C {
+        if self.to() != To::C {
             return Err(Failure::failed("a cascade of machines is exported as C source alone, --to c: other formats hold one machine"));
         }
         if self.drop_features.is_some() {
@@ -286,7 +312,7 @@ impl Export {
 
     fn written_c(&self, code: &c::Code) -> Result<Exported> {
         c::write(code, &self.output)?;
-        let mut exported = Exported::new(self.to, &self.output);
+        let mut exported = Exported::new(self.to(), &self.output);
         exported.files.push(c::header_path(&self.output)?.display().to_string());
         (exported.constant_bytes, exported.stack_bytes) = (Some(code.size.constants), Some(code.size.stack));
         Ok(exported)
@@ -320,7 +346,7 @@ impl Export {
         let file = onnx::to_bytes(machine, &options)?;
         report_losses();
         write_atomically(&self.output, |writer| writer.write_all(&file.bytes))?;
-        let mut exported = Exported::new(self.to, &self.output);
+        let mut exported = Exported::new(self.to(), &self.output);
         (exported.evaluations_per_row, exported.opset) = (Some(file.evaluations), Some(onnx::OPSET));
         Ok(exported)
     }

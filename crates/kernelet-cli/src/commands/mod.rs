@@ -6,6 +6,7 @@ mod devices;
 mod evaluate;
 pub mod export;
 mod inspect;
+mod manual;
 mod predict;
 mod predicted;
 pub mod report;
@@ -48,6 +49,9 @@ pub enum Command {
     Devices(devices::Devices),
     /// Print a script that completes commands and flags in a shell.
     Completions(completions::Completions),
+    /// Write the reference of all commands and flags, or man pages.
+    #[command(hide = true)]
+    Manual(manual::Manual),
 }
 
 impl Command {
@@ -67,6 +71,7 @@ impl Command {
             Command::Reproduce(command) => command.run(session),
             Command::Devices(command) => command.run(session),
             Command::Completions(command) => command.run(session),
+            Command::Manual(command) => command.run(session),
         }
     }
 }

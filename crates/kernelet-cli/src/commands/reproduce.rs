@@ -6,7 +6,7 @@ use std::{
 };
 
 use clap::Args;
-use kernelet::{Error, model::write_atomically};
+use kernelet::{Error, model::write_atomically, text::nearest};
 use kernelet_experiments::{self as experiments, Context, Experiment, Made, Outcome};
 use serde::Serialize;
 
@@ -106,7 +106,7 @@ impl Reproduce {
             splits: self.splits.map(usize::from),
             seed: session.seed,
             seeds: self.seeds.map(usize::from),
-            watch: session.watch(),
+            watch: session.watch_keeping(self.output.as_ref().map(|_| "what is done, and the same command goes on from there")),
             note: &|text| session.note(text),
             detail: &|text| session.detail(text),
         };
@@ -204,8 +204,15 @@ fn names(experiment: &Experiment) -> [String; 2] {
 
 /// There is no such experiment.
 fn unknown(name: &str) -> Failure {
-    let hint = format!("there are {}; list shows them, all runs them, and FILE.toml runs your own", experiments::names().join(", "));
-    Failure::usage(format!("there is no experiment {name:?}")).hint(hint)
+    let names = experiments::names();
+    let begin_so: Vec<&str> = names.iter().copied().filter(|known| known.starts_with(name)).collect();
+    let meant = match nearest(name, names.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}? "),
+        None if begin_so.is_empty() => String::new(),
+        None => format!("did you mean one of {}? ", begin_so.join(", ")),
+    };
+    Failure::usage(format!("there is no experiment {name:?}"))
+        .hint(format!("{meant}`kernelet reproduce list` shows all {}, `all` runs them, and FILE.toml runs your own", names.len()))
 }
 
 /// The table of an outcome, with its remarks.

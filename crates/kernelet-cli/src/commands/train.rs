@@ -131,7 +131,8 @@ impl Train {
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
         let scale = range.or(scales);
         let clock = Instant::now();
-        let trained = request.run(&data, &Given { start, scale, calibrate }, &session.watch())?;
+        let kept = (!request.tune).then_some("the machine of the work so far");
+        let trained = request.run(&data, &Given { start, scale, calibrate }, &session.watch_keeping(kept))?;
         let seconds = clock.elapsed().as_secs_f64();
         session.notes(&trained.notes);
         let sizes = trained.metrics(&data, &session.watch())?;
@@ -151,7 +152,12 @@ impl Train {
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(outline.dim)).transpose()?;
         let given = Given { start, scale: range.or(scales), calibrate: None };
         let clock = Instant::now();
-        let done = request.run_blocks(&mut *engine_on(request.device()?, &rows)?, outline, &given, &session.watch())?;
+        let done = request.run_blocks(
+            &mut *engine_on(request.device()?, &rows)?,
+            outline,
+            &given,
+            &session.watch_keeping(Some("the machine of the work so far")),
+        )?;
         let seconds = clock.elapsed().as_secs_f64();
         let trained = done.trained;
         session.notes(&trained.notes);

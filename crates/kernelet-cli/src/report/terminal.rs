@@ -54,14 +54,11 @@ pub fn curve(figures: &Figures) -> String {
     lines += &format!("{:>9} +{}\n{:>10} {first}{last:>width$}\n", "", "-".repeat(WIDTH), "", width = WIDTH - first.len());
     let several = canvas.iter().flatten().any(|mark| *mark == '*');
     let legend: Vec<String> = figures.methods.iter().zip(marks).map(|(method, mark)| format!("{mark} {}", method.name)).collect();
-    lines
-        + &format!(
-            "{:>11}{}{}{}\n",
-            "",
-            legend.join(", "),
-            if several { ", * several" } else { "" },
-            if full.is_some() { ", --- the full machine" } else { "" }
-        )
+    let more = [several.then_some("* several"), full.is_some().then_some("--- the full machine")];
+    let legend = legend.iter().map(String::as_str).chain(more.into_iter().flatten()).collect::<Vec<_>>().join(", ");
+    // Below the axis where it fits there.
+    let left = 11.min(80usize.saturating_sub(legend.chars().count()));
+    lines + &format!("{:>left$}{legend}\n", "")
 }
 
 /// A logarithmic axis.

@@ -1,4 +1,4 @@
-//! The examples of the tutorials and of docs/deploy.md, run as a reader would run them.
+//! The examples of the tutorials, of the guides and of docs/deploy.md, run as a reader would run them.
 //!
 //! Blocks ```` ```LANGUAGE NAME ```` become files; blocks ```` ```sh ```` are run by bash in one folder, in order; a block ```` ```text ````
 //! after one must be what it printed. A word after `sh` names a tool without which the block is left out with a message.
@@ -112,6 +112,19 @@ fn the_examples_of_deploy_run_and_print_what_stands_there() {
     let ran = reader.run("deploy.md");
     reader.left_out.iter().for_each(|note| println!("{note}"));
     assert!(ran >= 4 || !there_is("bash"), "{ran}");
+}
+
+#[test]
+fn the_guides_run_and_print_what_stands_there() {
+    let mut reader = Reader::new();
+    let guides = ["number-of-vectors", "tune", "probabilities", "promise", "novelty", "features", "long-training", "own-kernel"];
+    for page in guides {
+        let ran = reader.run(&format!("howto/{page}.md"));
+        assert!(ran >= 1 || !there_is("bash"), "{page}: {ran}");
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto");
+    assert_eq!(fs::read_dir(folder).unwrap().count(), guides.len(), "a guide is not run");
+    reader.left_out.iter().for_each(|note| println!("{note}"));
 }
 
 #[test]

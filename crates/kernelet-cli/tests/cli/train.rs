@@ -35,7 +35,7 @@ fn a_regressor_has_no_classes_and_a_squared_error() {
 fn every_kernel_trains_and_aliases_are_known() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(30)), folder.path("m"));
-    let names = ["gaussian", "exponential", "matern32", "matern52", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
+    let names = ["gaussian", "exponential", "matern32", "matern52", "matern72", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
     let cases = names.iter().map(|name| (*name, *name)).chain([("rbf", "gaussian"), ("poly", "polynomial")]);
     for (name, kernel) in cases {
         assert_eq!(run(&["train", &data, "-o", &model, "--kernel", name, "--json"]).json()["kernel"], kernel);

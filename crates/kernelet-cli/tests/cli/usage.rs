@@ -1,5 +1,5 @@
 //! Exit 2, help, version, completions, threads.
-use crate::program::{Folder, command, run, two_classes};
+use crate::program::{Folder, command, run, three_classes, two_classes};
 
 #[test]
 fn help_and_version_are_data_and_end_well() {
@@ -18,7 +18,68 @@ fn help_and_version_are_data_and_end_well() {
 fn the_bare_program_shows_its_help() {
     let ran = run(&[]);
     assert_eq!(ran.code, Some(2));
-    assert!(ran.err.contains("Usage: kernelet"));
+    assert!(ran.err.contains("Usage: kernelet") && ran.err.contains("kernelet demo"));
+    assert!(ran.err.lines().all(|line| line.len() <= 80), "{}", ran.err);
+}
+
+#[test]
+fn the_reference_page_is_the_one_that_the_program_writes() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/commands.md")).unwrap();
+    let written = run(&["manual"]).succeeded().out;
+    assert!(page == written, "docs/reference/commands.md is stale: cargo run -- manual > docs/reference/commands.md");
+}
+
+#[test]
+fn there_is_a_man_page_for_every_command() {
+    let folder = Folder::new();
+    let files = run(&["manual", "--man", &folder.path("man")]).succeeded().out;
+    for name in ["kernelet", "kernelet-train", "kernelet-compress", "kernelet-predict"] {
+        assert!(files.contains(&format!("{name}.1\n")), "{files}");
+    }
+    let mut there: Vec<String> =
+        std::fs::read_dir(folder.path("man")).unwrap().map(|file| file.unwrap().path().display().to_string()).collect();
+    let mut listed: Vec<String> = files.lines().map(String::from).collect();
+    there.sort();
+    listed.sort();
+    assert_eq!(there, listed);
+    let train = std::fs::read_to_string(folder.path("man/kernelet-train.1")).unwrap();
+    assert!(train.contains(".TH kernelet-train 1") && train.contains("vectors"), "{train}");
+}
+
+#[test]
+fn what_was_probably_meant_is_suggested() {
+    let folder = Folder::new();
+    let table = folder.file("people.csv", three_classes(30));
+    let model = folder.path("people.model");
+    run(&["train", &table, "-o", &model, "--gamma", "1"]).succeeded();
+    let cases: [(&[&str], i32, &str); 9] = [
+        (&["tran", &table], 2, "similar subcommand exists: 'train'"),
+        (&["train", &table, "-o", &model, "--vector", "3"], 2, "similar argument exists: '--vectors'"),
+        (&["train", &table, "-o", &model, "--kernel", "gausian"], 2, "similar value exists: 'gaussian'"),
+        (&["train", &table, "-o", &model, "--target", "knid"], 1, "did you mean \"kind\"?)"),
+        (&["train", &table, "-o", &model, "--ignore", "widht"], 1, "did you mean \"width\"?)"),
+        (&["predict", &folder.path("poeple.model"), &table], 1, "did you mean "),
+        (&["evaluate", &table, &model], 1, "the model comes first, then the data"),
+        (&["reproduce", "franc2003-table"], 2, "did you mean "),
+        (&["export", &model, "-o", &folder.path("small.txt")], 2, "give it with --to: onnx, c, libsvm"),
+    ];
+    for (arguments, code, words) in cases {
+        run(arguments).failed(code, words);
+    }
+    run(&["train", &folder.path(".")]).failed(1, "this is a directory, not a file");
+    run(&["compress", &model, "-o", &folder.path("s"), "--max-loss", "1%"]).failed(2, "1% is 0.01");
+    assert_eq!(folder.names(), ["people.csv", "people.model"]);
+}
+
+#[test]
+fn the_name_of_an_export_says_its_format() {
+    let folder = Folder::new();
+    let model = folder.model();
+    for name in ["m.onnx", "m.c", "m.js", "m.json", "m.libsvm"] {
+        run(&["export", &model, "-o", &folder.path(name), "--quiet"]).succeeded();
+    }
+    assert!(folder.names().contains(&"m.h".to_string()));
+    assert!(std::fs::read_to_string(folder.path("m.libsvm")).unwrap().starts_with("svm_type"));
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl PreImages {
             return Err(Error::Unsupported {
                 method: "inverse_transform",
                 with: format!("the {} kernel, which is not a smooth function of the distance", kernel.name()),
-                instead: "use gaussian, matern32, matern52 or inverse-multiquadric".into(),
+                instead: "use gaussian, matern32, matern52, matern72 or inverse-multiquadric".into(),
             });
         }
         if mean.len() != vectors.rows() {

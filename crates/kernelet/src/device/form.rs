@@ -61,6 +61,13 @@ impl Form {
                     instead: "use the device cpu, which needs one product for each output".into(),
                 });
             }
+            Kernel::Matern72(_) => {
+                return Err(Error::Unsupported {
+                    method: "prediction on a GPU",
+                    with: format!("the {} kernel", kernel.name()),
+                    instead: "use the device cpu, or the kernel matern52".into(),
+                });
+            }
         };
         let numbers = [form.row_square, form.vector_square, form.product, form.p0, form.p1];
         match numbers.iter().all(|v| v.is_finite()) && form.product != 0.0 {
@@ -70,6 +77,19 @@ impl Form {
                 with: format!("this {} kernel", kernel.name()),
                 instead: "its numbers are beyond single precision; use the device cpu".into(),
             }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_without_a_form_are_rejected_with_what_to_use_instead() {
+        for name in ["matern72", "linear"] {
+            let error = Form::of(&Kernel::named(name, 0.5, 3, 0.0).unwrap()).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains("use the device cpu"), "{error}");
         }
     }
 }

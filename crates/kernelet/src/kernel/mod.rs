@@ -13,6 +13,7 @@ mod inverse_multiquadric;
 mod linear;
 mod matern32;
 mod matern52;
+mod matern72;
 mod polynomial;
 mod precomputed;
 mod sigmoid;
@@ -26,6 +27,7 @@ pub use inverse_multiquadric::InverseMultiquadric;
 pub use linear::Linear;
 pub use matern32::Matern32;
 pub use matern52::Matern52;
+pub use matern72::Matern72;
 pub use polynomial::Polynomial;
 pub use precomputed::Precomputed;
 pub use sigmoid::Sigmoid;
@@ -79,6 +81,8 @@ pub enum Kernel {
     Matern32(Matern32),
     /// Matern, smoothness 5/2
     Matern52(Matern52),
+    /// Matern, smoothness 7/2
+    Matern72(Matern72),
     /// (gamma x.z + coef0)^degree
     Polynomial(Polynomial),
     /// x.z
@@ -104,6 +108,7 @@ impl Kernel {
             "exponential" => Kernel::Exponential(Exponential { gamma }),
             "matern32" => Kernel::Matern32(Matern32 { gamma }),
             "matern52" => Kernel::Matern52(Matern52 { gamma }),
+            "matern72" => Kernel::Matern72(Matern72 { gamma }),
             "polynomial" | "poly" => Kernel::Polynomial(Polynomial { gamma, degree, coef0 }),
             "linear" => Kernel::Linear(Linear {}),
             "sigmoid" => Kernel::Sigmoid(Sigmoid { gamma, coef0 }),
@@ -128,7 +133,7 @@ impl Kernel {
 
     /// The names of the kernels that are functions of two vectors.
     pub const NAMES: &'static [&'static str] =
-        &["gaussian", "exponential", "matern32", "matern52", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
+        &["gaussian", "exponential", "matern32", "matern52", "matern72", "polynomial", "linear", "sigmoid", "inverse-multiquadric"];
 
     /// Kernels of each kind that is a function of two vectors, for tests and benchmarks that go through all of them.
     pub fn examples() -> Vec<Kernel> {
@@ -143,6 +148,7 @@ impl Kernel {
             Kernel::Exponential(k) => k,
             Kernel::Matern32(k) => k,
             Kernel::Matern52(k) => k,
+            Kernel::Matern72(k) => k,
             Kernel::Polynomial(k) => k,
             Kernel::Linear(k) => k,
             Kernel::Sigmoid(k) => k,
@@ -192,6 +198,7 @@ impl Kernel {
             Kernel::Exponential(k) => Some(k.gamma),
             Kernel::Matern32(k) => Some(k.gamma),
             Kernel::Matern52(k) => Some(k.gamma),
+            Kernel::Matern72(k) => Some(k.gamma),
             Kernel::Polynomial(k) => Some(k.gamma),
             Kernel::Sigmoid(k) => Some(k.gamma),
             Kernel::InverseMultiquadric(k) => Some(k.gamma),
@@ -206,6 +213,7 @@ impl Kernel {
             Kernel::Exponential(k) => k.gamma = gamma,
             Kernel::Matern32(k) => k.gamma = gamma,
             Kernel::Matern52(k) => k.gamma = gamma,
+            Kernel::Matern72(k) => k.gamma = gamma,
             Kernel::Polynomial(k) => k.gamma = gamma,
             Kernel::Sigmoid(k) => k.gamma = gamma,
             Kernel::InverseMultiquadric(k) => k.gamma = gamma,
@@ -313,7 +321,7 @@ mod tests {
 
     #[test]
     fn parameters_outside_their_range_are_rejected_with_an_error() {
-        for name in ["gaussian", "exponential", "matern32", "matern52", "polynomial", "sigmoid", "inverse-multiquadric"] {
+        for name in ["gaussian", "exponential", "matern32", "matern52", "matern72", "polynomial", "sigmoid", "inverse-multiquadric"] {
             for gamma in [-1.0, 0.0, f64::NAN, f64::INFINITY] {
                 let error = Kernel::named(name, gamma, 3, 0.0).unwrap().check().unwrap_err();
                 assert_eq!(error.to_string(), format!("gamma is {gamma}, but must be a finite number above 0"));

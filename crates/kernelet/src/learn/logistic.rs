@@ -9,13 +9,12 @@
 use super::{
     ClassWeights, Fit, FrameLearner, InFrame, Learner, Report,
     direct::{Coordinates, Inner, LogisticLoss, Smooth, Softmax},
-    fit,
     gram::{USUAL_BYTES, require_definite},
-    support::rows_that_count,
+    on_rows::on_all_rows,
 };
 use crate::{
     Error, Result,
-    basis::{Basis, JITTER},
+    basis::Basis,
     data::{Dataset, check_classes},
     error::require_cost,
     kernel::Kernel,
@@ -94,25 +93,7 @@ impl Learner for Logistic {
         self.check()?;
         data.check()?;
         check_classes(data)?;
-        let rows = data.select(&rows_that_count(data)?);
-        let bytes = rows.len().saturating_mul(rows.len()).saturating_mul(size_of::<f64>());
-        if bytes > self.cache_bytes {
-            return Err(Error::data(format!(
-                "the kernel matrix of {} rows takes {} MB, above the limit of {} MB; ask for few vectors, or raise the limit",
-                rows.len(),
-                bytes >> 20,
-                self.cache_bytes >> 20
-            )));
-        }
-        watch.report("kernel matrix", 0, None, None);
-        let basis = Basis::of_vectors(&self.kernel, &rows.points, &rows.points, (0..rows.len()).collect(), JITTER)?;
-        watch.evaluated(basis.evaluations);
-        let found = self.learn_in_frame(&rows, &basis, watch)?;
-        let mut fit = fit(&basis, found, &rows)?;
-        fit.machine.metadata.n_rows = Some(data.len());
-        fit.report.evaluations += basis.evaluations;
-        fit.machine.check()?;
-        Ok(fit)
+        on_all_rows(self, data, self.cache_bytes, watch)
     }
 }
 

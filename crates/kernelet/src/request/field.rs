@@ -2,7 +2,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Error, Result};
+use crate::{
+    Error, Result,
+    text::{exact, nearest},
+};
 
 /// One setting of a request.
 #[derive(Debug)]
@@ -98,7 +101,7 @@ impl Field {
             Takes::Switch => None,
             Takes::Name(_) | Takes::SwitchOr(_) | Takes::Text => Some(text.into()),
         };
-        let value = value.ok_or_else(|| Error::parameter(self.name, text, self.allowed()))?;
+        let value = value.ok_or_else(|| Error::parameter(self.name, text, self.allowed() + of_a_hundred(text).as_str()))?;
         self.check(&value)?;
         Ok(value)
     }
@@ -136,6 +139,12 @@ impl Field {
     }
 }
 
+/// What a percentage is as a number, where that is what the text spells.
+fn of_a_hundred(text: &str) -> String {
+    let part = text.strip_suffix('%').and_then(|part| part.trim_end().parse::<f64>().ok()).filter(|part| part.is_finite());
+    part.map_or(String::new(), |part| format!("; {text} is {}", exact(part / 100.0)))
+}
+
 /// JSON has no NaN and no infinity, and no setting wants one.
 fn number(number: f64) -> Option<Value> {
     serde_json::Number::from_f64(number).map(Value::Number)
@@ -165,25 +174,8 @@ pub(super) fn read<T: DeserializeOwned>(fields: &[Field], given: Map<String, Val
 
 /// An error that names the setting, and the one that was probably meant.
 fn unknown(name: &str, fields: &[Field]) -> Error {
-    let nearest = fields.iter().map(|field| (distance(name, field.name), field.name)).min();
-    let hint = nearest.filter(|(distance, _)| *distance <= 1 + name.len() / 4).map(|(_, name)| format!("; did you mean `{name}`?"));
-    Error::request(format!("there is no setting `{name}`{}", hint.unwrap_or_default()))
-}
-
-/// The number of letters to insert, remove or replace (Levenshtein).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut before = i;
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let replaced = before + usize::from(x != *y);
-            before = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(before + 1);
-        }
-    }
-    row[b.len()]
+    let meant = nearest(name, fields.iter().map(|field| field.name)).map(|name| format!("; did you mean `{name}`?"));
+    Error::request(format!("there is no setting `{name}`{}", meant.unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -234,6 +226,7 @@ mod tests {
     #[test]
     fn texts_of_flags_become_values() {
         assert_eq!(FIELDS[0].parse("1e-3").unwrap(), json!(1e-3));
+        assert_eq!(FIELDS[0].parse("1 %").unwrap_err().to_string(), "max-error is 1 %, but must be a finite number; 1 % is 0.01");
         assert!(FIELDS[0].parse("nan").is_err() && FIELDS[0].parse("x").is_err() && FIELDS[1].parse("-1").is_err());
         let gamma = Field::other("gamma", "G", Takes::NumberOr(&["scale"]), "");
         assert_eq!((gamma.parse("2").unwrap(), gamma.parse("scale").unwrap()), (json!(2.0), json!("scale")));

@@ -12,8 +12,8 @@ use crate::{
     data::read::Wanted,
     kernel::Kernel,
     learn::{
-        ClassWeights, Components, Fisher, FrameLearner, Learner, Logistic, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca,
-        Penalty, Ridge, Rvm, Svc, Svr, Threshold,
+        ClassWeights, Components, Fisher, FrameLearner, Huber, Learner, Logistic, Multiclass, NadarayaWatson, NuSvc, NuSvr, OneClass,
+        Parzen, Pca, Penalty, Ridge, Rvm, Svc, Svr, Threshold,
     },
 };
 
@@ -33,6 +33,8 @@ pub enum LearnerName {
     OneClass,
     /// Kernel ridge regression.
     Ridge,
+    /// Kernel regression with Huber's loss.
+    Huber,
     /// Kernel Fisher discriminant.
     Fisher,
     /// Kernel logistic regression.
@@ -55,6 +57,7 @@ impl Named for LearnerName {
         ("nu-svr", LearnerName::NuSvr),
         ("one-class", LearnerName::OneClass),
         ("ridge", LearnerName::Ridge),
+        ("huber", LearnerName::Huber),
         ("fisher", LearnerName::Fisher),
         ("logistic", LearnerName::Logistic),
         ("pca", LearnerName::Pca),
@@ -179,7 +182,7 @@ impl LearnerName {
             | LearnerName::Logistic
             | LearnerName::Rvm
             | LearnerName::Parzen => Wanted::Classes,
-            LearnerName::Svr | LearnerName::NuSvr | LearnerName::Ridge | LearnerName::NadarayaWatson => Wanted::Values,
+            LearnerName::Svr | LearnerName::NuSvr | LearnerName::Ridge | LearnerName::Huber | LearnerName::NadarayaWatson => Wanted::Values,
             LearnerName::OneClass | LearnerName::Pca => Wanted::Nothing,
         }
     }
@@ -187,7 +190,7 @@ impl LearnerName {
     /// The setting that tuning searches beside the width.
     pub(super) fn tuned(self) -> Option<Tuned> {
         match self {
-            LearnerName::Svc | LearnerName::Svr | LearnerName::NuSvr => Some(C),
+            LearnerName::Svc | LearnerName::Svr | LearnerName::NuSvr | LearnerName::Huber => Some(C),
             LearnerName::Logistic => Some(LOGISTIC_C),
             LearnerName::NuSvc | LearnerName::OneClass => Some(NU),
             LearnerName::Ridge | LearnerName::Fisher => Some(LAMBDA),
@@ -204,6 +207,7 @@ impl LearnerName {
             LearnerName::NuSvr => &["c", "nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
             LearnerName::OneClass => &["nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
             LearnerName::Ridge => &["lambda"],
+            LearnerName::Huber => &["c", "epsilon", "cache"],
             LearnerName::Fisher => &["lambda", "penalty", "direction", "bias", "c", "class-weight", "cache"],
             LearnerName::Logistic => &["c", "class-weight", "cache"],
             LearnerName::Pca => &["components", "explained", "whiten", "tolerance", "cache"],
@@ -228,6 +232,7 @@ impl LearnerName {
             LearnerName::NuSvr => Box::new(nu_svr(kernel, train)),
             LearnerName::OneClass => Box::new(one_class(kernel, train)),
             LearnerName::Ridge => Box::new(ridge(kernel, train)),
+            LearnerName::Huber => Box::new(huber(kernel, train)),
             LearnerName::Fisher => Box::new(fisher(kernel, train)),
             LearnerName::Logistic => Box::new(logistic(kernel, train)),
             LearnerName::Pca => Box::new(pca(kernel, train)),
@@ -334,6 +339,16 @@ pub(super) fn one_class(kernel: Kernel, train: &Train) -> OneClass {
 
 pub(super) fn ridge(kernel: Kernel, train: &Train) -> Ridge {
     Ridge { kernel, lambda: train.settings.lambda.unwrap_or(Ridge::default().lambda) }
+}
+
+pub(super) fn huber(kernel: Kernel, train: &Train) -> Huber {
+    let (settings, usual) = (&train.settings, Huber::default());
+    Huber {
+        kernel,
+        c: settings.c.unwrap_or(usual.c),
+        epsilon: settings.epsilon.unwrap_or(usual.epsilon),
+        cache_bytes: settings.cache_bytes(usual.cache_bytes),
+    }
 }
 
 pub(super) fn fisher(kernel: Kernel, train: &Train) -> Fisher {

@@ -17,6 +17,7 @@ use crate::{
         direct::{Learned, LearnedMetric, Searched},
     },
     machine::{Machine, MetricMetadata},
+    text::figure,
     watch::Watch,
 };
 
@@ -197,10 +198,10 @@ pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
         "scales or map" => "learned scales or a learned map",
         _ => "learned scales",
     };
-    let (best, one) = (metric.best()?.error, metric.one_width?.error);
+    let (best, one) = (figure(metric.best()?.error), figure(metric.one_width?.error));
     Some(match metric.used {
-        true => format!("validation rows prefer {name}: an error of {best:.4} against {one:.4} with one width"),
-        false => format!("validation rows do not prefer {name} (an error of {best:.4}) to one width ({one:.4}), which is used"),
+        true => format!("validation rows prefer {name}: an error of {best} against {one} with one width"),
+        false => format!("validation rows do not prefer {name} (an error of {best}) to one width ({one}), which is used"),
     })
 }
 

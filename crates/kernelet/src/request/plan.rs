@@ -313,6 +313,7 @@ impl Train {
         let margin = self.search.coefficients == Some(Coefficients::Margin);
         let task = match self.learner() {
             LearnerName::Svr => DirectTask::Svr(learner::svr(kernel, self)),
+            LearnerName::Huber => DirectTask::Huber(learner::huber(kernel, self)),
             LearnerName::Fisher => {
                 DirectTask::Fisher { fisher: learner::fisher(kernel, self), margin: margin.then(|| self.settings.c.unwrap_or(1.0)) }
             }

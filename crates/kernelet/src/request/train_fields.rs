@@ -26,7 +26,7 @@ pub(super) const FIELDS: &[Field] = &[
         "learner",
         "NAME",
         LearnerName::names,
-        "Estimator: svc, nu-svc, fisher, logistic, rvm, parzen for classes; svr, nu-svr, ridge, rvm, nadaraya-watson for numbers; one-class and pca without a target [default: svc].",
+        "Estimator: svc, nu-svc, fisher, logistic, rvm, parzen for classes; svr, nu-svr, ridge, huber, rvm, nadaraya-watson for numbers; one-class and pca without a target [default: svc].",
     ),
     Field::switch("tune", "Choose the cost (C, nu or lambda) and gamma by cross-validation; what is given as a number is kept."),
     Field::switch("path", "Report every size on the size path, where the number of vectors grows (--growth), or the doubling sizes of a basis that grows."),
@@ -51,14 +51,14 @@ pub(super) const FIELDS: &[Field] = &[
     Field::number("coef0", "R", "Constant of the polynomial and sigmoid kernels [default: 0].").in_group(KERNEL),
     Field::number("exponent", "E", "Exponent of the inverse multiquadric kernel, (1 + gamma |x - z|^2)^E; below 0 [default: -0.5].").in_group(KERNEL),
     Field::name("scale", "HOW", Scaling::names, "Scale the features; the scaling becomes part of the model [default: none; standard where a metric is learned].").in_group("Scaling"),
-    Field::number("c", "C", "Cost of an error (svc, svr, nu-svr, logistic; fisher with --bias svm or --coefficients margin) [default: 1; logistic 10].").in_group(ESTIMATOR),
+    Field::number("c", "C", "Cost of an error (svc, svr, nu-svr, huber, logistic; fisher with --bias svm or --coefficients margin) [default: 1; logistic 10].").in_group(ESTIMATOR),
     Field::number(
         "nu",
         "N",
         "Fraction of the rows that may be margin errors (nu-svc) or lie outside (nu-svr, one-class), above 0 and at most 1 [default: 0.5].",
     )
     .in_group(ESTIMATOR),
-    Field::number("epsilon", "E", "Errors up to this cost nothing (svr) [default: 0.1].").in_group(ESTIMATOR),
+    Field::number("epsilon", "E", "Errors up to this cost nothing (svr), or are squared while larger ones count linearly (huber) [default: 0.1; huber 1].").in_group(ESTIMATOR),
     Field::number(
         "lambda",
         "L",
@@ -124,7 +124,7 @@ pub(super) const FIELDS: &[Field] = &[
         "method",
         "NAME",
         Method::names,
-        "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, fisher, logistic, one-class, pca for the estimators of these \
+        "How few vectors are found. With the machine, which --vectors alone means: margin for svc; ridge, svr, huber, fisher, logistic, one-class, pca for the estimators of these \
          names. On a basis chosen before: greedy-basis, online-basis (one pass, with --max-error), rpcholesky, kmeans or random; matching-pursuit, by what kernel columns explain of the targets; fisher-pursuit, by the classes, for fisher; support-vectors, those \
          of the full machine, whatever their number, for svc. As the machines that papers compare with, \
          for svc: rs, mrs (new vectors near the full machine), rsvm, rsvm-squared, mrsvm (random rows), rvm-margin (relevance vectors).",

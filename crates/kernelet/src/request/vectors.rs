@@ -48,6 +48,7 @@ impl Named for Method {
         ("margin", Method::Direct(LearnerName::Svc)),
         ("ridge", Method::Direct(LearnerName::Ridge)),
         ("svr", Method::Direct(LearnerName::Svr)),
+        ("huber", Method::Direct(LearnerName::Huber)),
         ("fisher", Method::Direct(LearnerName::Fisher)),
         ("logistic", Method::Direct(LearnerName::Logistic)),
         ("one-class", Method::Direct(LearnerName::OneClass)),

@@ -105,18 +105,19 @@ fn tried(field: &Field) -> Vec<Value> {
 /// Every estimator in every form.
 fn forms() -> Vec<(String, Map<String, Value>)> {
     let mut forms = vec![];
-    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca", "rvm", "parzen", "nadaraya-watson"]
+    for learner in
+        ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "huber", "fisher", "logistic", "pca", "rvm", "parzen", "nadaraya-watson"]
     {
         forms.push((learner.to_string(), object(json!({ "learner": learner }))));
     }
-    for learner in ["svc", "svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
+    for learner in ["svc", "svr", "one-class", "ridge", "huber", "fisher", "logistic", "pca"] {
         let mut direct = object(json!({ "learner": learner, "vectors": 9 }));
         if learner == "pca" {
             direct.insert("components".into(), 3.into());
         }
         forms.push((format!("{learner}, direct"), direct));
     }
-    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "fisher", "logistic", "pca"] {
+    for learner in ["svc", "nu-svc", "svr", "nu-svr", "one-class", "ridge", "huber", "fisher", "logistic", "pca"] {
         forms.push((format!("{learner}, rpcholesky"), object(json!({ "learner": learner, "vectors": 12, "method": "rpcholesky" }))));
     }
     for method in ["greedy-basis", "matching-pursuit", "kmeans", "random"] {

@@ -84,7 +84,7 @@ impl Compress {
         let (start, calibrate) = (self.start_points(&machine, session)?, self.rows(&self.calibrate, &machine, session)?);
         calibrate.as_ref().map_or(Ok(()), |rows| request.check_calibration_rows(rows, data.as_ref()))?;
         let clock = Instant::now();
-        let mut small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch())?;
+        let mut small = request.run(&machine, data.as_ref(), start.as_ref(), &session.watch_keeping(Some("the best machine so far")))?;
         if let Some(rows) = &calibrate {
             small.calibrate(rows)?;
         }

@@ -6,7 +6,7 @@ use crate::{
     data::{Dataset, Target, banana, waveform3},
     kernel::Kernel,
     learn::{
-        Components, Fisher, Fit, Learner, Logistic, Multiclass, OneClass, Pca, Ridge, Svc, Svr,
+        Components, Fisher, Fit, Huber, Learner, Logistic, Multiclass, OneClass, Pca, Ridge, Svc, Svr,
         direct::{DirectLearner, DirectLoss, DirectTask, Margin, Search, Sharing},
     },
     linalg::Matrix,
@@ -85,6 +85,7 @@ fn all() -> Vec<Method> {
         directly(DirectTask::Logistic(logistic(&narrow)), three()),
         directly(DirectTask::OneClass(OneClass { kernel: wide.clone(), nu: 0.2, ..OneClass::default() }), two()),
         directly(DirectTask::Svr(Svr { kernel: wide.clone(), ..Svr::default() }), values(1.0, 1)),
+        directly(DirectTask::Huber(Huber { kernel: wide.clone(), ..Huber::default() }), values(1.0, 2)),
         directly(DirectTask::Pca(pca()), two()),
         distilled("two classes", taught(&svc(Multiclass::OneVsOne, &wide), &two()), two()),
         distilled("votes", taught(&svc(Multiclass::OneVsOne, &narrow), &three()), three()),

@@ -8,7 +8,7 @@
 //!
 //! Columns that are to be ignored, by the caller or by the table of the model, are neither.
 use super::{Reading, Wanted};
-use crate::{Error, Result};
+use crate::{Error, Result, text::nearest};
 
 /// The choice, columns from 0.
 #[derive(Clone, Debug, PartialEq, Default)]
@@ -53,7 +53,7 @@ impl Table<'_> {
         for name in names {
             match header.iter().position(|column| column == name) {
                 Some(column) => features.push(column),
-                None => return Err(self.refuse(format!("there is no column {name:?}, which the model needs; {}", self.listed()))),
+                None => return Err(self.missing(name, ", which the model needs")),
             }
         }
         let mut others = without(self.count, &[&features[..], ignored].concat());
@@ -121,7 +121,14 @@ impl Table<'_> {
     fn find(&self, named: &str, what_for: &str) -> Result<usize> {
         let by_name = self.header.and_then(|header| header.iter().position(|column| column == named));
         let by_number = || named.parse::<usize>().ok().and_then(|number| number.checked_sub(1)).filter(|&j| j < self.count);
-        by_name.or_else(by_number).ok_or_else(|| self.refuse(format!("there is no column {named:?} {what_for}; {}", self.listed())))
+        by_name.or_else(by_number).ok_or_else(|| self.missing(named, &format!(" {what_for}")))
+    }
+
+    /// There is no such column, and perhaps another was meant.
+    fn missing(&self, named: &str, what_for: &str) -> Error {
+        let meant = nearest(named, self.header.into_iter().flatten().map(String::as_str));
+        let meant = meant.map(|meant| format!(" (did you mean {meant:?}?)")).unwrap_or_default();
+        self.refuse(format!("there is no column {named:?}{what_for}{meant}; {}", self.listed()))
     }
 
     fn listed(&self) -> String {

@@ -86,7 +86,11 @@ impl Format {
             Some("npz") => Ok(Format::Npz),
             Some("parquet") => Ok(Format::Parquet),
             _ => {
-                let what = extension.map_or("the name has no extension".into(), |e| format!("the extension .{e} is not known"));
+                let what = match extension {
+                    None => "the name has no extension".into(),
+                    Some("xls" | "xlsx" | "ods") => "spreadsheets are not read; save the sheet as CSV".into(),
+                    Some(extension) => format!("the extension .{extension} is not known"),
+                };
                 let known = ".svm, .libsvm, .svmlight, .txt, .csv, .tsv, .npy, .npz and .parquet";
                 Err(Error::format(path, None, None, format!("{what}; known are {known}, or give the format with --format")))
             }
@@ -199,7 +203,7 @@ fn format_of(path: &str, how: &Reading) -> Result<Format> {
             let reason = format!("there is no file extension to infer the format from; give --format {NAMES}");
             Err(Error::format(source::STANDARD_INPUT, None, None, reason))
         }
-        None => Format::from_path(path),
+        None => Format::from_path(path).or_else(|unknown| source::is_file(path).and(Err(unknown))),
     }
 }
 
@@ -254,8 +258,10 @@ mod tests {
             assert_eq!(Format::from_path(path).unwrap(), format, "{path}");
         }
         let known = "known are .svm, .libsvm, .svmlight, .txt, .csv, .tsv, .npy, .npz and .parquet, or give the format with --format";
-        let unknown = Format::from_path("x/a.xls").unwrap_err().to_string();
-        assert_eq!(unknown, format!("x/a.xls: the extension .xls is not known; {known}"));
+        let unknown = Format::from_path("x/a.pdf").unwrap_err().to_string();
+        assert_eq!(unknown, format!("x/a.pdf: the extension .pdf is not known; {known}"));
+        let sheet = Format::from_path("x/a.xlsx").unwrap_err().to_string();
+        assert_eq!(sheet, format!("x/a.xlsx: spreadsheets are not read; save the sheet as CSV; {known}"));
         let none = Format::from_path("x.y/a9a").unwrap_err().to_string();
         assert_eq!(none, format!("x.y/a9a: the name has no extension; {known}"));
     }

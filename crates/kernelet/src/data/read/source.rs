@@ -45,10 +45,17 @@ fn open(path: &str) -> Result<Box<dyn Read + Send>> {
     if path == "-" {
         return Ok(Box::new(io::stdin()));
     }
-    if Path::new(path).is_dir() {
-        return Err(Error::io(path, io::ErrorKind::IsADirectory.into()));
-    }
+    is_file(path)?;
     open_file(Path::new(path))
+}
+
+/// An error where nothing has this name, or a directory.
+pub(super) fn is_file(path: &str) -> Result<()> {
+    match fs::metadata(path) {
+        Ok(there) if there.is_dir() => Err(Error::io(path, io::ErrorKind::IsADirectory.into())),
+        Ok(_) => Ok(()),
+        Err(source) => Err(Error::io(path, source)),
+    }
 }
 
 fn open_file(path: &Path) -> Result<Box<dyn Read + Send>> {

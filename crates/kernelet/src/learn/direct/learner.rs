@@ -24,7 +24,7 @@ use crate::{
     evaluate::score_probabilities,
     kernel::Kernel,
     learn::{
-        Components, Fisher, Fit, FrameLearner, InFrame, Learner, Logistic, Multiclass, OneClass, Pca, Penalty, Ridge, Svc, Svr, fit,
+        Components, Fisher, Fit, FrameLearner, Huber, InFrame, Learner, Logistic, Multiclass, OneClass, Pca, Penalty, Ridge, Svc, Svr, fit,
         rows_that_count,
     },
     machine::{Expansion, Machine, Metadata},
@@ -51,6 +51,8 @@ pub enum DirectTask {
     OneClass(OneClass),
     /// Regression with errors that cost nothing up to epsilon. Vectors by a soft form of the loss, then the exact machine.
     Svr(Svr),
+    /// Regression with Huber's loss.
+    Huber(Huber),
     /// Principal components that share their vectors; their number must be given.
     Pca(Pca),
 }
@@ -63,6 +65,7 @@ impl DirectTask {
             DirectTask::Logistic(logistic) => logistic,
             DirectTask::OneClass(one_class) => one_class,
             DirectTask::Svr(svr) => svr,
+            DirectTask::Huber(huber) => huber,
             DirectTask::Pca(pca) => pca,
         }
     }

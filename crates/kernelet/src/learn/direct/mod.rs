@@ -44,7 +44,7 @@ pub(crate) use {
     objective::preconditioner,
     rows::add_own_gradient,
     search::{Direct, LAST_STEPS, Phase, spread, status},
-    soft_losses::{Logistic as LogisticLoss, Softmax},
+    soft_losses::{Logistic as LogisticLoss, OfResiduals, ResidualLoss, Softmax},
     squared::Squared,
     squared_hinge::SquaredHinge,
 };

@@ -145,7 +145,7 @@ impl Search {
             return Err(Error::Unsupported {
                 method,
                 with: format!("the {} kernel, which is not differentiable at zero distance", kernel.name()),
-                instead: "use gaussian, matern32, matern52 or polynomial; or a basis of given rows".into(),
+                instead: "use gaussian, matern32, matern52, matern72 or polynomial; or a basis of given rows".into(),
             });
         }
         for (name, value) in [("vectors", self.n_vectors), ("starts", self.starts)] {

@@ -102,26 +102,46 @@ impl RowLoss for Softmax<'_> {
     }
 }
 
-/// Regression: `cost_i (soft(r - epsilon) + soft(-r - epsilon))` with `r = y_i - f`.
-pub(super) struct SoftInsensitive<'a> {
-    pub targets: &'a Matrix,
-    pub costs: &'a [f64],
-    pub epsilon: f64,
-    /// The width of the bend; above 0.
-    pub width: f64,
+/// What the residual `r = y - f` of a number costs.
+#[derive(Clone, Copy)]
+pub(crate) enum ResidualLoss {
+    /// `soft(r - epsilon) + soft(-r - epsilon)` with a bend of this width; above 0.
+    SoftInsensitive { epsilon: f64, width: f64 },
+    /// Huber's: `r^2 / 2` up to epsilon, `epsilon (|r| - epsilon / 2)` above it.
+    Huber { epsilon: f64 },
 }
 
-impl SoftInsensitive<'_> {
-    /// Value, slope and curvature of one output by the residual.
-    fn at(&self, i: usize, k: usize, output: f64) -> (f64, f64, f64) {
-        let r = self.targets.at(i, k) - output;
-        let (above, below) = (bend((r - self.epsilon) / self.width), bend((-r - self.epsilon) / self.width));
-        let cost = self.costs[i];
-        (cost * self.width * (above.0 + below.0), cost * (above.1 - below.1), cost * (above.2 + below.2) / self.width)
+impl ResidualLoss {
+    /// Value, slope and curvature.
+    fn at(self, r: f64) -> (f64, f64, f64) {
+        match self {
+            ResidualLoss::SoftInsensitive { epsilon, width } => {
+                let (above, below) = (bend((r - epsilon) / width), bend((-r - epsilon) / width));
+                (width * (above.0 + below.0), above.1 - below.1, (above.2 + below.2) / width)
+            }
+            ResidualLoss::Huber { epsilon } if r.abs() <= epsilon => (0.5 * r * r, r, 1.0),
+            ResidualLoss::Huber { epsilon } => (epsilon * (r.abs() - 0.5 * epsilon), epsilon * r.signum(), 0.0),
+        }
     }
 }
 
-impl RowLoss for SoftInsensitive<'_> {
+/// Regression: `sum_k cost_i loss(y_ik - f_k)`.
+pub(crate) struct OfResiduals<'a> {
+    pub targets: &'a Matrix,
+    pub costs: &'a [f64],
+    pub loss: ResidualLoss,
+}
+
+impl OfResiduals<'_> {
+    /// Value, slope and curvature of one output by the residual.
+    fn at(&self, i: usize, k: usize, output: f64) -> (f64, f64, f64) {
+        let (value, slope, curvature) = self.loss.at(self.targets.at(i, k) - output);
+        let cost = self.costs[i];
+        (cost * value, cost * slope, cost * curvature)
+    }
+}
+
+impl RowLoss for OfResiduals<'_> {
     fn n_outputs(&self) -> usize {
         self.targets.cols()
     }

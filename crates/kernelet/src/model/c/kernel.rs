@@ -32,6 +32,7 @@ fn value(kernel: &Kernel, precision: Precision) -> String {
         Kernel::Exponential(k) => distance(k.gamma, "@exp(-r)"),
         Kernel::Matern32(k) => distance(k.gamma, "(1 + r) * @exp(-r)"),
         Kernel::Matern52(k) => distance(k.gamma, "(1 + r + r * r / 3) * @exp(-r)"),
+        Kernel::Matern72(k) => distance(k.gamma, "(1 + r + r * r * 2 / 5 + r * r * r / 15) * @exp(-r)"),
         Kernel::InverseMultiquadric(k) if !kernel.has_other_exponent() => format!("    return 1 / @sqrt(1 + {} * u);\n", c(k.gamma)),
         Kernel::InverseMultiquadric(k) => format!(
             "    const @real base = 1 + {} * u;\n    @real power = {};\n    for (int i = 0; i < {}; i++) {{\n        power *= base;\n    }}\n    \
@@ -82,7 +83,7 @@ pub(super) fn needs_exp(kernel: &Kernel) -> bool {
 pub(super) fn needs_sqrt(kernel: &Kernel) -> bool {
     match kernel {
         Kernel::InverseMultiquadric(k) => halves(k) % 2 == 1,
-        _ => matches!(kernel, Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_)),
+        _ => matches!(kernel, Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_) | Kernel::Matern72(_)),
     }
 }
 

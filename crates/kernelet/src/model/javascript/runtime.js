@@ -26,6 +26,10 @@ const kernels = {
     const r = k.gamma * Math.sqrt(squaredDistance(x, z, at));
     return (1 + r + (r * r) / 3) * Math.exp(-r);
   },
+  matern72: (k, x, z, at) => {
+    const r = k.gamma * Math.sqrt(squaredDistance(x, z, at));
+    return (1 + r * (1 + r * (0.4 + r / 15))) * Math.exp(-r);
+  },
   "inverse-multiquadric": (k, x, z, at) => Math.pow(1 + k.gamma * squaredDistance(x, z, at), k.exponent ?? -0.5),
   polynomial: (k, x, z, at) => Math.pow(k.gamma * product(x, z, at) + k.coef0, k.degree),
   sigmoid: (k, x, z, at) => Math.tanh(k.gamma * product(x, z, at) + k.coef0),

@@ -100,22 +100,24 @@ fn profile(graph: &mut Graph, u: &str, kernel: &Kernel) -> String {
             let exponent = times(graph, u, -k.gamma);
             graph.op("Exp", &[&exponent], vec![])
         }
-        Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_) => {
+        Kernel::Exponential(_) | Kernel::Matern32(_) | Kernel::Matern52(_) | Kernel::Matern72(_) => {
             let root = graph.op("Sqrt", &[u], vec![]);
             let r = times(graph, &root, kernel.gamma().unwrap_or(1.0));
             let minus = graph.op("Neg", &[&r], vec![]);
             let e = graph.op("Exp", &[&minus], vec![]);
-            let factor = match kernel {
-                Kernel::Matern32(_) => plus(graph, &r, 1.0),
-                Kernel::Matern52(_) => {
-                    // 1 + r + r^2/3 = 1 + r (1 + r/3)
-                    let third = times(graph, &r, 1.0 / 3.0);
-                    let inner = plus(graph, &third, 1.0);
-                    let product = graph.op("Mul", &[&r, &inner], vec![]);
-                    plus(graph, &product, 1.0)
-                }
+            // The polynomial before exp(-r) is 1 + r (1 + r (..)): the factors of r inside, from the innermost on.
+            let (innermost, outer): (f64, &[f64]) = match kernel {
+                Kernel::Matern32(_) => (1.0, &[]),
+                Kernel::Matern52(_) => (1.0 / 3.0, &[1.0]),
+                Kernel::Matern72(_) => (1.0 / 15.0, &[0.4, 1.0]),
                 _ => return e,
             };
+            let mut sum = if innermost == 1.0 { r.clone() } else { times(graph, &r, innermost) };
+            for term in outer {
+                let inner = plus(graph, &sum, *term);
+                sum = graph.op("Mul", &[&r, &inner], vec![]);
+            }
+            let factor = plus(graph, &sum, 1.0);
             graph.op("Mul", &[&factor, &e], vec![])
         }
         Kernel::InverseMultiquadric(k) => {
