@@ -95,8 +95,8 @@ SECONDS ?= 60
 FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model cache differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
 	python3 fuzz/seeds.py target/fuzz-corpus
-	CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz build -s none --codegen-units 16
 	for name in $(FUZZ); do \
+		CARGO_TARGET_DIR=$(CURDIR)/target/fuzz cargo +nightly fuzz build -s none --codegen-units 16 "$$name" || exit 1; \
 		words=fuzz/dictionaries/$$name.dict; [ ! -f $$words ] && words= || words=-dict=$$words; \
 		mkdir -p target/fuzz-corpus/$$name fuzz/artifacts/$$name; \
 		python3 fuzz/run.py target/fuzz/$(HOST)/release/$$name target/fuzz-corpus/$$name $(SECONDS) $$words \

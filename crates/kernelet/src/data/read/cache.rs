@@ -289,6 +289,9 @@ fn write(path: &str, how: &Reading, whole: bool, out: &mut dyn Write, file: &Pat
     while let Some(read) = rows.next_block()? {
         writer.add(read, how)?;
     }
+    if let Some(footer) = &mut writer.footer {
+        footer.notes.extend(rows.notes());
+    }
     writer.finish(origin)
 }
 
