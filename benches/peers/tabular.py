@@ -184,7 +184,7 @@ def one_split(X, y, numbers, seed, arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-dir", type=pathlib.Path, required=True)
+    parser.add_argument("--data-dir", type=pathlib.Path)
     parser.add_argument("--sets", default=SETS)
     parser.add_argument("--splits", type=int, help="default: 10 where the test part has fewer than 5,000 rows, else 5")
     parser.add_argument("--trials", type=int, default=12)
@@ -192,7 +192,10 @@ def main():
     parser.add_argument("--slow-splits", type=int, default=1000, help="xrfm, by far the slowest, takes part in so many splits alone")
     parser.add_argument("--ours-only", action="store_true")
     parser.add_argument("--output", type=pathlib.Path, help="one JSON object a split is appended; splits that are there are not run again")
+    parser.add_argument("--markdown", action="store_true", help="the table of the splits that OUTPUT has, as in docs/metric.md; nothing is run")
     arguments = parser.parse_args()
+    if arguments.markdown:
+        return markdown(arguments.output)
     done = {}
     if arguments.output and arguments.output.exists():
         done = {(entry["set"], entry["split"]): entry["results"] for entry in map(json.loads, arguments.output.read_text().splitlines())}
@@ -221,6 +224,26 @@ def tell(name, data, results):
         error = values[:, 0].std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
         name = model if len(values) == len(results) else f"{model} ({len(values)})"
         print(f"{name:16s} {values[:, 0].mean():9.4f} {error:8.4f} {values[:, 1].mean():8.2f} {values[:, 2].mean():9.2f} {values[:, 3].mean():10.0f}", flush=True)
+
+
+COLUMNS = ("30, one width", "30, best", "100, best", "SVM", "boosting", "MLP", "Nystroem 300", "xrfm")
+
+
+def markdown(file):
+    """Mean losses in per cent with their standard errors, a line for each set; the time of a row is that of the machine beside the SVM's."""
+    found = {}
+    for entry in map(json.loads, file.read_text().splitlines()):
+        found.setdefault(entry["set"], []).append(entry["results"])
+    print(f"| set | splits | {' | '.join(COLUMNS)} | us a row: 30, 100, SVM |\n|{'---|' * (len(COLUMNS) + 3)}")
+    for name, results in found.items():
+        values = lambda model, index: np.array([result[model][index] for result in results if model in result])
+        cells = []
+        for model in COLUMNS:
+            losses = 100 * values(model, 0)
+            error = f" ± {losses.std(ddof=1) / np.sqrt(len(losses)):.2f}" if len(losses) > 1 else ""
+            cells.append(f"{losses.mean():.2f}{error}" if len(losses) else "")
+        times = ", ".join(f"{values(model, 2).mean():.2f}" for model in ("30, best", "100, best", "SVM"))
+        print(f"| {name} | {len(results)} | {' | '.join(cells)} | {times} |")
 
 
 if __name__ == "__main__":

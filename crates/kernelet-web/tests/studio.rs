@@ -144,7 +144,7 @@ fn whatever_is_asked_the_answer_is_a_sentence() {
     assert!(error(&mut studio, json!({"do": "train", "settings": {}, "vectors": 3}), b"").contains("open rows"));
     assert!(error(&mut studio, json!({"do": "compress", "settings": {}, "vectors": 3}), b"").contains("open a model"));
     assert!(error(&mut studio, json!({"do": "export", "machine": 7, "to": "c", "name": "a"}), b"").contains("no such machine"));
-    assert!(error(&mut studio, json!({"do": "open", "name": "a.xls"}), b"1,2").contains("extension .xls"));
+    assert!(error(&mut studio, json!({"do": "open", "name": "a.doc"}), b"1,2").contains("extension .doc"));
     assert!(error(&mut studio, json!({"do": "open", "name": "a.model"}), b"").contains("extension"));
     asked(&mut studio, json!({"do": "open", "name": "b.csv"}), banana_csv(60).as_bytes());
     let train = |settings: Value, vectors: usize| json!({"do": "train", "settings": settings, "vectors": vectors});

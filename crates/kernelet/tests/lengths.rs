@@ -8,8 +8,8 @@ use kernelet::{
     evaluate::{Tuning, bounds::fisher_bound, cross_validate, score, score_probabilities},
     kernel::Kernel,
     learn::{
-        Calibrated, Components, Fisher, FrameLearner, Learner, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge, Rvm,
-        Shape, Svc, Svr, calibration,
+        Calibrated, Components, Fisher, FrameLearner, Huber, Learner, Logistic, NadarayaWatson, NuSvc, NuSvr, OneClass, Parzen, Pca, Ridge,
+        Rvm, Shape, Svc, Svr, calibration,
     },
     linalg::Matrix,
     machine::Machine,
@@ -52,6 +52,7 @@ fn learners_refuse_them() {
         Box::new(Svr::default()),
         Box::new(NuSvr::default()),
         Box::new(Ridge::default()),
+        Box::new(Huber::default()),
         Box::new(NadarayaWatson { kernel: kernel.clone() }),
     ];
     for (learners, data) in [(of_classes, banana(40, 1)), (of_numbers, sinc(40, 0.1, 1).unwrap())] {
@@ -78,7 +79,7 @@ fn learners_in_a_frame_and_bases_refuse_them() {
         &Logistic::default(),
         &Pca { components: Components::Count(2), ..Pca::default() },
     ];
-    let of_numbers: [&dyn FrameLearner; 3] = [&Svr::default(), &NuSvr::default(), &Ridge::default()];
+    let of_numbers: [&dyn FrameLearner; 4] = [&Svr::default(), &NuSvr::default(), &Ridge::default(), &Huber::default()];
     for bad in wrong(&classes) {
         for learner in of_classes {
             refused("a learner in a frame", learner.learn_in_frame(&bad, &basis(&classes), &none));

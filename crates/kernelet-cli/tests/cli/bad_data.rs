@@ -77,7 +77,8 @@ fn missing_files_directories_and_unknown_extensions_have_different_errors() {
         };
         on(&folder.path("none.svm")).failed(1, "none.svm: there is no such file");
         on(&directory).failed(1, "error: ");
-        on(&folder.file("a.xls", "")).failed(1, "the extension .xls is not known");
+        on(&folder.file("a.xls", "")).failed(1, "spreadsheets are not read; save the sheet as CSV");
+        on(&folder.file("a.doc", "")).failed(1, "the extension .doc is not known");
     }
     fs::create_dir(folder.path("folder.svm")).unwrap();
     run(&["train", &folder.path("folder.svm"), "-o", &out]).failed(1, "folder.svm: this is a directory, not a file");

@@ -35,7 +35,7 @@ fn what_a_card_cannot_train_is_wrong_usage_before_it_is_looked_for() {
     train(&["--vectors", "5", "--device", "tpu"]).failed(2, "device is tpu, but must be cpu, gpu or gpu:N");
     train(&["--vectors", "5", "--device", "gpu", "--blocks", "never"]).failed(2, "leave out --blocks never");
     train(&["--vectors", "5", "--device", "gpu", "--kernel", "matern52"]).failed(2, "--device gpu trains with the gaussian kernel alone");
-    train(&["--vectors", "5", "--device", "gpu", "--tune"]).failed(2, "--device gpu is not possible here");
+    train(&["--vectors", "5", "--device", "gpu", "--probability", "sigmoid"]).failed(2, "--device gpu is not possible here");
     train(&["--vectors", "5", "--gamma", "1", "--device", "gpu:999"]).failed(1, "");
     train(&["--vectors", "5", "--gamma", "1", "--device", "cpu"]).succeeded();
 }

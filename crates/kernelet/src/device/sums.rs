@@ -36,23 +36,23 @@ impl Sections {
 
 /// A factor of a product over rows: its first columns of rows with this stride. `close` says that its rows are those of the list, one after the other.
 #[derive(Clone, Copy)]
-struct Factor {
+struct RowFactor {
     place: Arg,
     stride: usize,
     columns: usize,
     close: bool,
 }
 
-impl Factor {
+impl RowFactor {
     fn new(numbers: &Buffer<f64>, columns: usize) -> Self {
-        Factor { place: numbers.from(0), stride: columns, columns, close: false }
+        RowFactor { place: numbers.from(0), stride: columns, columns, close: false }
     }
 }
 
 /// A product over rows; weights and their stride, lists and their lengths.
 struct Product {
-    a: Factor,
-    b: Factor,
+    a: RowFactor,
+    b: RowFactor,
     weights: (Arg, usize),
     lists: (Arg, Arg),
     groups: usize,
@@ -134,12 +134,12 @@ impl CardRows {
     }
 
     pub(super) fn gradient(&self, placed: &Placed) -> Result<()> {
-        let (v, slopes) = (self.coordinates(placed), Factor::new(&self.slopes, self.outputs));
+        let (v, slopes) = (self.coordinates(placed), RowFactor::new(&self.slopes, self.outputs));
         self.product(placed, GRADIENT, Product { a: v, b: slopes, weights: NONE, lists: EVERYTHING, groups: 1, lower: false, rows: self.n })
     }
 
-    fn coordinates(&self, placed: &Placed) -> Factor {
-        Factor::new(&placed.coordinates, placed.m + self.offset)
+    fn coordinates(&self, placed: &Placed) -> RowFactor {
+        RowFactor::new(&placed.coordinates, placed.m + self.offset)
     }
 
     /// Lists the rows that have a curvature in each system, and those with a slope.
@@ -162,8 +162,8 @@ impl CardRows {
         let lists = (self.lists.from(self.systems() * n), self.counts.from(self.systems()));
         let pulled = (self.slopes.from(0), placed.values.from(0), placed.slopes_by_values.from(0));
         self.pull(placed, pulled, lists, n)?;
-        let a = Factor { close: true, ..Factor::new(&placed.slopes_by_values, m) };
-        let b = Factor::new(&self.x, self.dim + 1);
+        let a = RowFactor { close: true, ..RowFactor::new(&placed.slopes_by_values, m) };
+        let b = RowFactor::new(&self.x, self.dim + 1);
         self.product(placed, MOVED, Product { a, b, weights: NONE, lists, groups: 1, lower: false, rows: n })
     }
 
@@ -171,7 +171,7 @@ impl CardRows {
     pub(super) fn move_by_vectors(&self, placed: &Placed) -> Result<()> {
         let m = placed.m;
         self.pull(placed, (placed.coefficients.from(0), placed.own_values.from(0), placed.own_slopes.from(0)), EVERYTHING, m)?;
-        let (a, b) = (Factor::new(&placed.own_slopes, m), Factor::new(&placed.z, self.dim + 1));
+        let (a, b) = (RowFactor::new(&placed.own_slopes, m), RowFactor::new(&placed.z, self.dim + 1));
         self.product(placed, OWN, Product { a, b, weights: NONE, lists: EVERYTHING, groups: 1, lower: false, rows: m })
     }
 
@@ -188,7 +188,7 @@ impl CardRows {
         self.multiplied(placed, &placed.weights, &self.slopes)?;
         let args = [self.f.from(0), self.slopes.from(0), self.costs.from(0), self.slopes.from(0), int(n), int(q)];
         card.launch(stream, "curve", [n.div_ceil(256), 1, 1], 256, 0, &args)?;
-        let (v, curved) = (self.coordinates(placed), Factor::new(&self.slopes, q));
+        let (v, curved) = (self.coordinates(placed), RowFactor::new(&self.slopes, q));
         self.product(placed, CURVED, Product { a: v, b: curved, weights: NONE, lists: EVERYTHING, groups: 1, lower: false, rows: self.n })
     }
 }

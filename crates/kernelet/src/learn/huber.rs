@@ -89,6 +89,7 @@ impl FrameLearner for Huber {
     }
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
+        data.check_lengths()?;
         let (targets, costs) = (data.values()?, self.costs(data));
         let loss = OfResiduals { targets, costs: &costs, loss: ResidualLoss::Huber { epsilon: self.epsilon } };
         let coordinates = Coordinates::given(&basis.frame, &data.points, &basis.coordinates);

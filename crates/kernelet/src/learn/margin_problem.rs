@@ -1,4 +1,4 @@
-//! Sums of hinge losses on given coordinates, the problem of [`margin`](super::margin).
+//! Sums of hinge losses on given coordinates, the problem of [`margin`](super::margin) [Wu2006 (28)].
 use std::borrow::Cow;
 
 use crate::linalg::{Matrix, times, transposed_times};

@@ -27,6 +27,7 @@ impl FrameLearner for Svr {
     }
 
     fn learn_in_frame(&self, data: &Dataset, basis: &Basis, watch: &Watch) -> Result<InFrame> {
+        data.check_lengths()?;
         let targets = data.values()?;
         check_targets(targets)?;
         let costs: Vec<f64> = (0..data.len()).map(|i| self.c * data.weight(i)).collect();
