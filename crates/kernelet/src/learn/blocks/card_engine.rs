@@ -298,6 +298,16 @@ mod tests {
         Dataset::new(points, Target::Values(values))
     }
 
+    /// Rows in blocks, a problem with costs for each class and a scale, and the rows after it.
+    fn scaled(data: &Dataset, loss: RowLossName, n_outputs: usize) -> (HeldBlocks, Problem, Matrix) {
+        let held = HeldBlocks::of(data, 256).unwrap();
+        let n_classes = held.outline().labels.len();
+        let scale = Scale::standard(&data.points).unwrap();
+        let rows = scale.apply(&data.points).unwrap().to_dense();
+        let costs = (0..n_classes.max(1)).map(|k| 0.7 + k as f64).collect();
+        (held, Problem { loss, n_classes, n_outputs, costs, scale: Some(scale) }, rows)
+    }
+
     #[test]
     #[ignore = "needs an NVIDIA card: make test-gpu"]
     fn sums_of_a_card_are_those_of_the_processor_for_every_loss_and_twice_the_same() {
@@ -310,13 +320,8 @@ mod tests {
             (numbers(801), RowLossName::Squared, 2, 33),
         ];
         for (data, loss, n_outputs, m) in cases {
-            let held = HeldBlocks::of(&data, 256).unwrap();
-            let classes = held.outline().labels.len();
-            let scale = Some(Scale::standard(&data.points).unwrap());
-            let costs = (0..classes.max(1)).map(|k| 0.7 + k as f64).collect();
-            let problem = Problem { loss, n_classes: classes, n_outputs, costs, scale: scale.clone() };
+            let (held, problem, rows) = scaled(&data, loss, n_outputs);
             let mut draw = Draw::seeded(2);
-            let rows = scale.as_ref().map_or(data.points.clone(), |scale| scale.apply(&data.points).unwrap()).to_dense();
             let vectors = Matrix::from_fn(m, data.dim(), |j, k| rows.at(j * 5, k) + 0.1 * draw.normal());
             let kernel = Kernel::gaussian(1.0 / data.dim() as f64);
             let frame = Frame::fixed(&kernel, &vectors.clone().into(), JITTER).unwrap();
@@ -372,12 +377,7 @@ mod tests {
             (numbers(801), RowLossName::Squared, 2, 33),
         ];
         for (data, loss, n_outputs, m) in cases {
-            let held = HeldBlocks::of(&data, 256).unwrap();
-            let classes = held.outline().labels.len();
-            let scale = Some(Scale::standard(&data.points).unwrap());
-            let costs = (0..classes.max(1)).map(|k| 0.7 + k as f64).collect();
-            let problem = Problem { loss, n_classes: classes, n_outputs, costs, scale: scale.clone() };
-            let rows = scale.as_ref().map_or(data.points.clone(), |scale| scale.apply(&data.points).unwrap()).to_dense();
+            let (held, problem, rows) = scaled(&data, loss, n_outputs);
             let vectors = Matrix::from_fn(m, data.dim(), |j, k| rows.at(j, k));
             let frame = Frame::fixed(&Kernel::gaussian(1.0 / data.dim() as f64), &vectors.into(), JITTER).unwrap();
             let solved = |engine: &mut dyn Engine| {
