@@ -18,6 +18,7 @@ use crate::{
     data::{RowBlock, RowBlocks},
     device::{Card, CardLoss, CardRows, CardValues, RowParts, Wanted},
     kernel::Kernel,
+    learn::direct::Transform,
     linalg::{Lower, Matrix},
 };
 
@@ -93,6 +94,7 @@ impl<'a> CardEngine<'a> {
             gradient: sums.gradient,
             moved,
             totals,
+            metric: vec![],
             curved: sums.curved,
         })
     }
@@ -249,12 +251,16 @@ fn inverse(factor: &Matrix) -> Matrix {
 impl Engine for CardEngine<'_> {
     fn pass(&mut self, ask: &Ask) -> Result<Sums> {
         match ask {
-            Ask::Scout { .. } => LocalEngine { blocks: self.blocks }.pass(ask),
-            Ask::Fit(fit) => self.fit(fit).map(|sums| Sums::Fit(Box::new(sums))),
+            // A card has no sums for a metric.
+            Ask::Fit(fit) if fit.transform == Transform::None => self.fit(fit).map(|sums| Sums::Fit(Box::new(sums))),
+            _ => LocalEngine { blocks: self.blocks }.pass(ask),
         }
     }
 
     fn rounds(&mut self, ask: &FitAsk) -> Option<Result<Box<dyn Rounds + '_>>> {
+        if ask.transform != Transform::None {
+            return None;
+        }
         let n_rows = self.blocks.outline().n_rows as f64;
         let rounds = |held| Box::new(OnCard { held, ask: ask.clone(), n_rows, last: None, here: false, tries: 0 }) as Box<dyn Rounds>;
         Some(self.place(ask).map(rounds))
@@ -328,6 +334,7 @@ mod tests {
             let width = m + problem.offset();
             let ask = FitAsk {
                 kernel,
+                transform: Transform::None,
                 vectors,
                 factor: frame.lower().matrix().clone(),
                 weights: Matrix::from_fn(width, n_outputs, |_, _| 0.3 * draw.normal()),

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::Frame,
-    learn::direct::{add, conjugate_gradients},
+    learn::direct::{Transform, add, conjugate_gradients},
     linalg::{Cholesky, Matrix, dot},
 };
 
@@ -56,14 +56,15 @@ struct Place {
 }
 
 impl Solver<'_> {
-    /// The optimum on a frame: rounds end when the next promises less than `tolerance` of the value.
-    pub fn solve(&mut self, frame: &Frame, tolerance: f64, vectors_gradient: bool) -> Result<Optimum> {
+    /// The optimum on a frame of transformed vectors: rounds end when the next promises less than `tolerance` of the value.
+    pub fn solve(&mut self, frame: &Frame, transform: &Transform, tolerance: f64, vectors_gradient: bool) -> Result<Optimum> {
         let (m, q) = (frame.len(), self.problem.n_outputs);
         let width = m + self.problem.offset();
         let start = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
         let ask = FitAsk {
             problem: self.problem.clone(),
             kernel: frame.kernel().clone(),
+            transform: transform.clone(),
             vectors: frame.vectors().to_dense(),
             factor: frame.lower().matrix().clone(),
             weights: start,
