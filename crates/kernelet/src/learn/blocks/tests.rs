@@ -118,21 +118,23 @@ fn a_metric_learned_by_blocks_is_that_of_training_in_memory_whoever_does_the_pas
         (&two, Kernel::gaussian(0.8), margin(5.0), Learned::Width),
         (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
-        (&three, Kernel::gaussian(0.05), logistic, Learned::Map(2)),
+        (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Map(2)),
+        (&two, Kernel::gaussian(0.8), logistic, Learned::Map(2)),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Map(3)),
         (&two, polynomial, margin(5.0), Learned::Map(2)),
         (&weighted(waves(320)), Kernel::gaussian(0.3), BlockEstimator::Ridge { lambda: 0.1 }, Learned::Scales),
     ];
+    let mut apart: Vec<String> = vec![];
     for (data, kernel, estimator, learned_metric) in cases {
-        // Rounds of bound outputs end by another rule in memory, and ten steps of a map multiply the difference, 1e-11 of the value, by 5e5.
-        let steps = if matches!(estimator, BlockEstimator::Logistic { .. }) { 4 } else { 10 };
         let metric = Metric { learned: learned_metric, penalty: 0.3, ..Metric::default() };
-        let (learner, want) = twins_with(data, &kernel, &estimator, steps, metric);
+        let (learner, want) = twins_with(data, &kernel, &estimator, 10, metric);
         for blocks in [1, 3, 8] {
             let held = HeldBlocks::of(data, data.len().div_ceil(blocks)).unwrap();
             let found = learned(&learner, &mut LocalEngine { blocks: &held }, held.outline(), &kernel);
             let have = found.fit.report.objective;
-            assert!((have - want).abs() < 1e-6 * want, "{estimator:?} {learned_metric:?}, {blocks} blocks: {have} {want}");
+            if (have - want).abs() >= 1e-6 * want {
+                apart.push(format!("{estimator:?} {} {learned_metric:?}, {blocks} blocks: {have} {want}", kernel.name()));
+            }
             let score = found.fit.machine.score(data).unwrap().loss();
             assert!((found.train_error - score).abs() < 1e-9 * (1.0 + score), "{estimator:?}: {} {score}", found.train_error);
             let metric = found.fit.machine.metadata.metric.clone().unwrap();
@@ -141,6 +143,7 @@ fn a_metric_learned_by_blocks_is_that_of_training_in_memory_whoever_does_the_pas
             assert_eq!(elsewhere.fit.machine, found.fit.machine);
         }
     }
+    assert!(apart.is_empty(), "{apart:#?}");
 }
 
 #[test]
