@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -13,9 +14,8 @@ import scipy.sparse as sp
 from . import _core
 from ._arrays import aligned, rows_of
 from ._labels import Labels, classes_of, label
-from ._request import watched
+from ._request import threads_of, watched
 from ._tables import known
-from ._warnings import warn
 
 Block = tuple[Any, Any, Any]
 
@@ -83,7 +83,7 @@ def fit_by_passes(estimator: Any, passes: Callable[[bytes], bytes] | _core.FileB
     else:
         estimator._one_target = target == 1
     n_targets = 1 if labels else target
-    arguments = (estimator._request(**more), passes, n_rows, dim, labels, n_targets, None, estimator._threads())
+    arguments = (estimator._request(**estimator._curves(), **more), passes, n_rows, dim, labels, n_targets, None, estimator._threads())
     machine, error, count = watched(_core.train_blocks, *arguments, verbose=estimator._verbose(), names=estimator._spelling())
     estimator.n_features_in_ = dim
     estimator.train_error_, estimator.n_passes_ = error, count
@@ -92,9 +92,10 @@ def fit_by_passes(estimator: Any, passes: Callable[[bytes], bytes] | _core.FileB
 
 def fit_file(estimator: Any, path: str, target: str | None):
     """Trains an estimator on the rows of a file, which the library reads."""
-    rows = _core.FileBlocks(path, estimator._request(), target)
-    for note in rows.notes:
-        warn(note)
+    asked = estimator._request(blocks="always", **estimator._curves())
+    rows = watched(lambda _: _core.FileBlocks(path, asked, target), verbose=0, names=estimator._spelling())
+    if estimator._verbose():
+        print("\n".join(rows.notes), file=sys.stderr)
     n_rows, dim, n_targets = rows.sizes
     fit_by_passes(estimator, rows, n_rows, dim, classes_of(rows.labels) if isinstance(estimator, Labels) else n_targets)
     about = json.loads(estimator.machine_.description())
@@ -153,7 +154,7 @@ class Blocks:
                 rows, features, found = outline_of(block, classes)
                 if (rows, features) != outline[:2] or not np.array_equal(found, outline[2]):
                     raise ValueError(f"block {index} has changed since the first pass over the rows; every pass needs the same rows")
-                sums.append(sums_of(block, first, ask, known, self._threads()))
+                sums.append(sums_of(block, first, ask, known, threads_of(getattr(self, "n_jobs", None))))
             if len(sums) != len(outlines):
                 raise ValueError(f"there are {len(sums)} blocks, but there were {len(outlines)} before; every pass needs the same blocks")
             return grouped(sums, _core.add_sums)

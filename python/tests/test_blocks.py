@@ -55,7 +55,7 @@ def test_a_function_gives_the_blocks_of_every_pass(tmp_path):
     model = SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15})
     want = model.fit_blocks(cut(X, y, 250)).coefficients_
     assert np.array_equal(model.fit_blocks(blocks).coefficients_, want)
-    with pytest.raises(TypeError, match="or a function that returns an iterator"):
+    with pytest.raises(TypeError, match="a function that returns an iterator"):
         model.fit_blocks(blocks())
     calls = []
 
@@ -122,6 +122,10 @@ def test_what_blocks_cannot_do_is_an_error_that_says_what_to_do():
     X, y = moons(60)
     with pytest.raises(ValueError, match="training by blocks has no `?probability.*logistic"):
         SparseSVC(4, gamma=1.0, probability=True).fit_blocks([(X, y)])
+    with pytest.raises(ValueError, match="partial_fit has no probability; use SparseLogistic"):
+        SparseSVC(4, gamma=1.0, probability=True).partial_fit(X, y)
+    with pytest.raises(ValueError, match="training by blocks has no `?probability`?; train in memory"):
+        SparseKernelRidge(4, gamma=1.0, deviation=True).fit_blocks([(X, y.astype(float))])
     with pytest.raises(ValueError, match="makes a machine of one size; leave `?path`? out"):
         SparseSVC(4, gamma=1.0, options={"path": True}).fit_blocks([(X, y)])
 
