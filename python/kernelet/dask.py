@@ -64,7 +64,7 @@ def _waited(client, future):
             if work:
                 raise Forgotten
             raise RuntimeError(
-                f"the cluster had no worker for {given}; workers must be running and have kernelet and what loads the partitions installed "
+                f"the cluster had no worker for {given}, or its scheduler did not answer; workers must be running and have kernelet and what loads the partitions installed "
                 "(dask.config.set({'kernelet.patience': TIME}) waits longer)"
             )
 
