@@ -5,13 +5,14 @@ use super::{
     ask::{Ask, Problem, RowLossName},
     checkpoint::Kept,
     engine::{Engine, LocalEngine},
-    search::{Descent, Found, coefficients},
-    solver::{Optimum, Solver},
+    newton::Optimum,
+    search::{Descent, Found},
+    solver::Solver,
     sums::{ScoutSums, Sums},
 };
 use crate::{
     Error, Result,
-    basis::{Frame, field::check_dense},
+    basis::field::check_dense,
     data::{Dataset, Fingerprints, HeldBlocks, Outline, Scale, Target, memory},
     error::{require_cost, require_positive},
     kernel::Kernel,
@@ -210,7 +211,7 @@ impl BlockLearner {
         let rows = scale.map(|scale| scale.apply(points)).transpose()?;
         let rows = rows.as_ref().unwrap_or(points);
         check_dense("direct training", rows, self.search.n_vectors)?;
-        let make = |frame: &Frame, optimum: &Optimum| self.machine(outline, scout, &problem, frame, optimum);
+        let make = |vectors: &Matrix, optimum: &Optimum| self.machine(outline, scout, (kernel, &problem), vectors, optimum);
         let mut best: Option<Found> = None;
         let mut passes = 1;
         for number in 0..self.search.starts as u64 {
@@ -257,23 +258,23 @@ impl BlockLearner {
         &self,
         found: Found,
         outline: &Outline,
-        make: &dyn Fn(&Frame, &Optimum) -> Result<Machine>,
+        make: &dyn Fn(&Matrix, &Optimum) -> Result<Machine>,
         passes: u64,
         watch: &Watch,
     ) -> Result<BlockFit> {
-        let Found { frame, optimum, iterations, ended, .. } = found;
-        let machine = make(&frame, &optimum)?;
+        let Found { vectors, optimum, iterations, ended, .. } = found;
+        let machine = make(&vectors, &optimum)?;
         machine.check()?;
         let report = Report {
             objective: self.estimator.factor() * optimum.value,
             dual_objective: None,
             iterations: iterations as u64,
             status: status(ended),
-            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(frame.len() as u64),
+            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(vectors.rows() as u64),
             support: None,
         };
         let each = if outline.labels.is_empty() { machine.n_outputs() as f64 } else { 1.0 };
-        let train_error = optimum.sums.errors / (each * optimum.sums.rows.max(1.0));
+        let train_error = optimum.errors / (each * optimum.rows.max(1.0));
         Ok(BlockFit { fit: Fit { machine, report }.ended(watch), train_error, passes })
     }
 
@@ -311,15 +312,22 @@ impl BlockLearner {
         let held = HeldBlocks::within(&held, self.search.memory_bytes)?;
         let stands_for = outline.n_rows as f64 / rows.len().max(1) as f64;
         let problem = Problem { costs: problem.costs.iter().map(|cost| cost * stands_for).collect(), ..problem.clone() };
-        let make = |_: &Frame, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
+        let make = |_: &Matrix, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
         let descent = Descent { kernel, search: &self.search, inexact: self.inexact, machine: &make, kept: None, watch };
         let mut engine = LocalEngine { blocks: &held };
         let solver = Solver { engine: &mut engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-        Ok(descent.run(solver, start, 0)?.frame.vectors().to_dense())
+        Ok(descent.run(solver, start, 0)?.vectors)
     }
 
-    fn machine(&self, outline: &Outline, scout: &ScoutSums, problem: &Problem, frame: &Frame, optimum: &Optimum) -> Result<Machine> {
-        let m = frame.len();
+    fn machine(
+        &self,
+        outline: &Outline,
+        scout: &ScoutSums,
+        (kernel, problem): (&Kernel, &Problem),
+        vectors: &Matrix,
+        optimum: &Optimum,
+    ) -> Result<Machine> {
+        let m = vectors.rows();
         let offsets = if problem.offset() == 1 { optimum.x.row(m).to_vec() } else { vec![0.0; problem.n_outputs] };
         let objective = Some(self.estimator.factor() * optimum.value).filter(|value| value.is_finite());
         let common = Metadata {
@@ -340,9 +348,9 @@ impl BlockLearner {
         };
         Ok(Machine {
             expansion: Expansion {
-                kernel: frame.kernel().clone(),
-                vectors: frame.vectors().clone(),
-                coefficients: Coefficients::Dense(coefficients(frame, optimum)),
+                kernel: kernel.clone(),
+                vectors: vectors.clone().into(),
+                coefficients: Coefficients::Dense(optimum.coefficients.clone()),
             },
             offsets,
             decision: self.estimator.decision(outline),

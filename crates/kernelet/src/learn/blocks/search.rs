@@ -1,15 +1,12 @@
 //! The search for vectors on passes over rows: W(Z) and its gradient as in [`direct`](crate::learn::direct), inexact early and exact at the end.
 use std::cell::RefCell;
 
-use super::{
-    checkpoint::Kept,
-    solver::{Optimum, Solver},
-};
+use super::{checkpoint::Kept, newton::Optimum, solver::Solver};
 use crate::{
     Error, Result,
-    basis::{Frame, JITTER, field::add_gradient},
+    basis::{Frame, JITTER},
     kernel::Kernel,
-    learn::direct::{LAST_STEPS, Search, add_own_gradient, preconditioner, spread},
+    learn::direct::{LAST_STEPS, Search, preconditioner, spread},
     linalg::{Begin, Ended, Lbfgs, Matrix},
     machine::Machine,
     watch::Watch,
@@ -20,7 +17,7 @@ const EXACT: f64 = 1e-11;
 
 /// Where a search ended.
 pub(super) struct Found {
-    pub frame: Frame,
+    pub vectors: Matrix,
     pub optimum: Optimum,
     pub iterations: usize,
     pub ended: Ended,
@@ -28,7 +25,7 @@ pub(super) struct Found {
 }
 
 /// A machine from vectors, their coefficients, offsets and the value.
-pub(super) type MakeMachine<'a> = dyn Fn(&Frame, &Optimum) -> Result<Machine> + 'a;
+pub(super) type MakeMachine<'a> = dyn Fn(&Matrix, &Optimum) -> Result<Machine> + 'a;
 
 /// The descent from given vectors.
 pub(super) struct Descent<'a> {
@@ -46,6 +43,8 @@ struct State<'a> {
     solver: Solver<'a>,
     tolerance: f64,
     failed: Option<Error>,
+    /// Space for the vectors of an evaluation.
+    vectors: Matrix,
 }
 
 impl Descent<'_> {
@@ -53,7 +52,7 @@ impl Descent<'_> {
     pub fn run(&self, solver: Solver, start: Matrix, earlier: usize) -> Result<Found> {
         let (m, dim) = (start.rows(), start.cols());
         let steps = self.search.iterations.saturating_sub(earlier);
-        let state = RefCell::new(State { solver, tolerance: self.inexact, failed: None });
+        let state = RefCell::new(State { solver, tolerance: self.inexact, failed: None, vectors: Matrix::default() });
         let (mut point, mut iterations, mut ended) = (start.into_values(), 0, Ended::Iterations);
         // Where inexact values lead no further, exact ones may.
         while iterations < steps {
@@ -72,13 +71,13 @@ impl Descent<'_> {
             state.tolerance = EXACT;
         }
         let mut state = state.into_inner();
-        let frame = self.frame(&matrix(&point, m, dim))?;
-        let optimum = state.solver.solve(&frame, EXACT, false)?;
+        let vectors = matrix(&point, m, dim);
+        let optimum = state.solver.solve(self.kernel, &vectors, EXACT, &mut [])?;
         if self.kept.is_some() {
             let made = if self.watch.cancelled() { earlier + iterations } else { self.search.iterations };
             self.keep(&mut state, &point, (m, dim), made, true);
         }
-        Ok(Found { frame, optimum, iterations: earlier + iterations, ended, passes: state.solver.passes })
+        Ok(Found { vectors, optimum, iterations: earlier + iterations, ended, passes: state.solver.passes })
     }
 
     fn descend(
@@ -91,7 +90,16 @@ impl Descent<'_> {
         let lbfgs = Lbfgs { max_iterations: steps, first_step: 0.1 * spread(&matrix(&start, m, dim)), ..Lbfgs::default() };
         let minimum = lbfgs.minimise_preconditioned(
             Begin::Point(start),
-            |point, gradient, diagonal| self.evaluate(&mut state.borrow_mut(), &matrix(point, m, dim), gradient, diagonal),
+            |point, gradient, diagonal| {
+                let mut state = state.borrow_mut();
+                let mut vectors = std::mem::take(&mut state.vectors).into_values();
+                vectors.clear();
+                vectors.extend_from_slice(point);
+                let vectors = Matrix::new(vectors, m, dim).unwrap_or_default();
+                let value = self.evaluate(&mut state, &vectors, gradient, diagonal);
+                state.vectors = vectors;
+                value
+            },
             |descent| {
                 let iteration = descent.iterations();
                 self.watch.report("steps", (before + iteration) as u64, Some((before + steps) as u64), Some(descent.value()));
@@ -111,43 +119,35 @@ impl Descent<'_> {
     /// Writes the checkpoint; without passes the weights are those of the last solution.
     fn keep(&self, state: &mut State, point: &[f64], (m, dim): (usize, usize), made: usize, passes: bool) {
         let Some(kept) = &self.kept else { return };
-        let machine = self.frame(&matrix(point, m, dim)).and_then(|frame| {
-            let optimum = match passes {
-                true => state.solver.solve(&frame, self.inexact, false)?,
-                false => {
-                    let x = state.solver.last.clone().ok_or_else(|| Error::data("no machine was found yet"))?;
-                    Optimum { x, value: f64::NAN, sums: Default::default(), with_vectors: false }
-                }
-            };
-            (self.machine)(&frame, &optimum)
-        });
+        let vectors = matrix(point, m, dim);
+        let optimum = match passes {
+            true => state.solver.solve(self.kernel, &vectors, self.inexact, &mut []),
+            false => self.last(&state.solver, &vectors),
+        };
+        let machine = optimum.and_then(|optimum| (self.machine)(&vectors, &optimum));
         kept.borrow_mut().write(machine, point, made, self.watch);
     }
 
-    fn frame(&self, z: &Matrix) -> Result<Frame> {
-        Frame::fixed(self.kernel, &z.clone().into(), JITTER)
+    /// The last weights, as those of these vectors.
+    fn last(&self, solver: &Solver, vectors: &Matrix) -> Result<Optimum> {
+        let x = solver.last.clone().ok_or_else(|| Error::data("no machine was found yet"))?;
+        let frame = Frame::fixed(self.kernel, &vectors.clone().into(), JITTER)?;
+        let coefficients = frame.coefficients(&x.select(&(0..frame.len()).collect::<Vec<_>>()));
+        Ok(Optimum { x, coefficients, value: f64::NAN, ..Optimum::default() })
     }
 
     /// W and its gradient; not a number where they are not finite, or the engine has failed.
     fn evaluate(&self, state: &mut State, z: &Matrix, gradient: &mut [f64], diagonal: &mut Vec<f64>) -> f64 {
-        gradient.fill(0.0);
         let finite = z.values().iter().all(|v| v.is_finite());
         if state.failed.is_some() || !finite || self.watch.cancelled() {
             return f64::NAN;
         }
-        let Ok(frame) = self.frame(z) else { return f64::NAN };
         let last = state.solver.last.clone();
-        let solved = state.solver.solve(&frame, state.tolerance, true);
-        let found = solved.and_then(|optimum| Ok((optimum.sums.gradient_sums(z.rows(), z.cols())?, optimum)));
-        match found {
-            Ok((sums, optimum)) => {
-                let coefficients = coefficients(&frame, &optimum);
-                let norms = vec![1.0; coefficients.cols()];
-                add_gradient(self.kernel, z.values(), &sums, 1.0, gradient);
-                if !optimum.with_vectors {
-                    add_own_gradient(self.kernel, z, &coefficients, &norms, gradient);
-                }
-                *diagonal = preconditioner(&coefficients, &norms).into_iter().flat_map(|s| std::iter::repeat_n(s, z.cols())).collect();
+        match state.solver.solve(self.kernel, z, state.tolerance, gradient) {
+            Ok(optimum) => {
+                let each = preconditioner(&optimum.coefficients, &vec![1.0; optimum.coefficients.cols()]);
+                diagonal.reserve(gradient.len());
+                each.into_iter().for_each(|s| diagonal.resize(diagonal.len() + z.cols(), s));
                 optimum.value
             }
             Err(error) => {
@@ -160,11 +160,6 @@ impl Descent<'_> {
             }
         }
     }
-}
-
-/// The coefficients on the vectors.
-pub(super) fn coefficients(frame: &Frame, optimum: &Optimum) -> Matrix {
-    frame.coefficients(&optimum.x.select(&(0..frame.len()).collect::<Vec<_>>()))
 }
 
 fn matrix(values: &[f64], m: usize, dim: usize) -> Matrix {
