@@ -3,7 +3,7 @@ HOST = $(shell rustc -vV | sed -n 's/host: //p')
 
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan asan-python miri test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,22 @@ fuzz-coverage: ## line coverage of every reader by the corpora that make fuzz ha
 asan: ## the tests of kernels, prediction, readers and model files under AddressSanitizer; needs a nightly toolchain
 	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$(CURDIR)/target/asan cargo +nightly test -p kernelet --lib --target $(HOST) -- \
 		kernel:: machine::predict data::read model::native model::libsvm
+
+# The interpreter is not instrumented, so the library of AddressSanitizer is loaded before it; what it never frees is no leak.
+ASAN_TESTS = $(addprefix tests/,test_bad_inputs.py test_blocks.py test_cascade.py test_estimators.py test_frames.py test_given_kernels.py test_sets.py)
+asan-python: target/python-venv/made ## tests of the Python extension under AddressSanitizer; needs a nightly toolchain and gcc
+	RUSTFLAGS=-Zsanitizer=address CARGO_TARGET_DIR=$(CURDIR)/target/asan cargo +nightly build -p kernelet-python --target $(HOST)
+	rm -rf target/asan/python && mkdir -p target/asan/python && cp -r python/kernelet python/tests target/asan/python
+	cp target/asan/$(HOST)/debug/lib_core.so target/asan/python/kernelet/_core.abi3.so
+	cd target/asan/python && LD_PRELOAD=$$(gcc -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=. \
+		../../python-venv/bin/python -m pytest -q -p no:cacheprovider $(ASAN_TESTS)
+
+# The same tests as portable code and with the instructions of AVX2, which Miri interprets too.
+miri: ## the arithmetic of prediction under Miri, portable and AVX2; needs the component miri of a nightly toolchain
+	for features in "" "-Ctarget-feature=+avx2,+fma"; do \
+		RUSTFLAGS=$$features MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-deterministic-floats" CARGO_TARGET_DIR=$(CURDIR)/target/miri \
+			cargo +nightly miri test -p kernelet --no-default-features --lib -- kernel::exp fused::tests::nan fused::tests::rows || exit 1; \
+	done
 
 test-hard: ## the long runs of the tests of faults and limits: 48,000 hostile files, more than 1,000 killed, interrupted and starved processes
 	KERNELET_HARD=1 PYO3_NO_PYTHON=1 cargo test --workspace --test faults --test hostile --test metamorphic -- --nocapture

@@ -129,6 +129,9 @@ fn from_a_file(bytes: &[u8], format: Format) {
             blocks.block(index).unwrap();
         }
     }
+    if let Ok(blocks) = &opened {
+        changed(path, bytes, blocks);
+    }
     let Some(whole) = whole else {
         let _ = blocks(path, &how).and_then(|mut blocks| blocks.next_block());
         return;
@@ -142,6 +145,19 @@ fn from_a_file(bytes: &[u8], format: Format) {
     }
     assert_eq!(rows, whole.len());
     blocks.notes();
+}
+
+/// A file that is changed or cut while its rows are read gives rows or an error.
+fn changed(path: &str, bytes: &[u8], blocks: &FileBlocks) {
+    let mut other = bytes.to_vec();
+    if let Some(last) = other.last_mut() {
+        *last ^= 1;
+    }
+    for content in [&other[..], &bytes[..bytes.len() / 2], &[]] {
+        std::fs::write(path, content).unwrap();
+        let _ = blocks.block(0);
+    }
+    std::fs::write(path, bytes).unwrap();
 }
 
 /// What was read for training is read the same for the model that it would make, which knows the table and the names.

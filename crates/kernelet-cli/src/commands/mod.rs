@@ -5,6 +5,7 @@ mod demo;
 mod devices;
 mod evaluate;
 pub mod export;
+mod exported;
 mod inspect;
 mod manual;
 mod predict;

@@ -6,18 +6,17 @@
 //! a part of them stands for all. Where a step promises little it is taken whole and is the last one: the distance to the optimum is squared in it.
 //!
 //! Cost of a round: at most n m^2 for the factors, and 4 n m q for each step of the conjugate gradients; memory q m^2 and a few n q. Three or four rounds from a
-//! good start.
+//! good start. The coordinates, which are larger than the cache, are read once for a step of the conjugate gradients and once for the rest of a round.
 use crate::parallel::*;
 
 use super::{
     conjugate_gradients::{add, conjugate_gradients},
     coordinates::{Coordinates, Work},
     inner::{Inner, Solution},
-    squared::add_outputs,
 };
 use crate::{
     kernel::block::CHUNK,
-    linalg::{Cholesky, Matrix, add_outer_sum, add_transposed_product, dot},
+    linalg::{Cholesky, Matrix, Product, Real, add_outer_sum, add_transposed_product, dot},
     watch::Watch,
 };
 
@@ -80,7 +79,7 @@ const DAMPING: [f64; 4] = [0.0, 1e-14, 1e-12, 1e-9];
 const PARTS: usize = 16;
 
 /// A step that promises to lower the value by no more than this part of it is the last one.
-const LAST: f64 = 1e-11;
+const LAST: f64 = 1e-10;
 
 /// The same where the solution is the machine itself: weights of rows and copies of them then give the same machine to eight digits.
 const LAST_OF_ALL: f64 = 1e-14;
@@ -116,6 +115,8 @@ struct Run<'a, L> {
     /// n x q.
     slopes: Matrix,
     value: f64,
+    /// The gradient where it is known.
+    gradient: Option<Matrix>,
     /// The preconditioner of each output, or one for all; empty before the first round.
     factors: Vec<Cholesky>,
     /// A step that promises to lower the value by no more than this part of it is the last one.
@@ -125,10 +126,32 @@ struct Run<'a, L> {
 impl<'a, L: RowLoss> Run<'a, L> {
     fn start(loss: &'a L, coordinates: &'a Coordinates<'a>, x: Matrix, last: f64) -> Self {
         let (n, q) = (coordinates.rows(), loss.n_outputs());
-        let outputs = times(coordinates, &x);
-        let mut run = Run { loss, coordinates, x, outputs, slopes: Matrix::zeros(n, q), value: 0.0, factors: vec![], last };
-        run.update();
+        let (outputs, slopes) = (Matrix::zeros(n, q), Matrix::zeros(n, q));
+        let mut run =
+            Run { loss, coordinates, x: Matrix::zeros(x.rows(), q), outputs, slopes, value: 0.0, gradient: None, factors: vec![], last };
+        run.take(&x);
         run
+    }
+
+    /// Takes a step: outputs, slopes, value and gradient there, from one reading of the coordinates. Returns by how much the outputs changed.
+    fn take(&mut self, step: &Matrix) -> Matrix {
+        let (n, q, loss) = (self.outputs.rows(), self.loss.n_outputs(), self.loss);
+        let mut along = Matrix::zeros(n, q);
+        let chunk = |work: &mut Work, (c, ((along, outputs), slopes)): (usize, ((&mut [f64], &mut [f64]), &mut [f64]))| {
+            let block = Block::new(self.coordinates, c, along.len() / q, work);
+            block.times(step, along);
+            outputs.iter_mut().zip(&*along).for_each(|(output, change)| *output += change);
+            let rows = outputs.chunks_exact(q).zip(slopes.chunks_exact_mut(q)).enumerate();
+            let value: f64 = rows.map(|(place, (outputs, slopes))| loss.loss(c * CHUNK + place, outputs, slopes)).sum();
+            (value, block.transposed_times(slopes, q))
+        };
+        let chunks = along.values_mut().par_chunks_mut(CHUNK * q).zip(self.outputs.values_mut().par_chunks_mut(CHUNK * q));
+        let chunks = chunks.zip(self.slopes.values_mut().par_chunks_mut(CHUNK * q));
+        let parts: Vec<(f64, Matrix)> = chunks.enumerate().map_init(Work::default, chunk).collect();
+        add(&mut self.x, 1.0, step);
+        self.value = parts.iter().map(|part| part.0).sum::<f64>() + self.own(&self.x);
+        self.gradient = Some(self.whole_gradient(parts.into_iter().map(|part| part.1)));
+        along
     }
 
     /// Slopes and value at the outputs.
@@ -141,6 +164,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
         let chunks = self.outputs.values().par_chunks(CHUNK * q).zip(self.slopes.values_mut().par_chunks_mut(CHUNK * q));
         let parts: Vec<f64> = chunks.enumerate().map(chunk).collect();
         self.value = parts.iter().sum::<f64>() + self.own(&self.x);
+        self.gradient = None;
     }
 
     /// The part of the value that is not loss.
@@ -151,8 +175,18 @@ impl<'a, L: RowLoss> Run<'a, L> {
     }
 
     fn gradient(&self) -> Matrix {
+        let q = self.slopes.cols();
+        let part = |work: &mut Work, (c, slopes): (usize, &[f64])| {
+            Block::new(self.coordinates, c, slopes.len() / q, work).transposed_times(slopes, q)
+        };
+        let parts: Vec<Matrix> = self.slopes.values().par_chunks(CHUNK * q).enumerate().map_init(Work::default, part).collect();
+        self.whole_gradient(parts.into_iter())
+    }
+
+    /// The gradient from what the rows of each chunk add to it.
+    fn whole_gradient(&self, parts: impl Iterator<Item = Matrix>) -> Matrix {
         let (m, q) = (self.x.rows() - 1, self.x.cols());
-        let mut gradient = transposed_times(self.coordinates, &self.slopes);
+        let mut gradient = sum(m + 1, q, parts);
         gradient.values_mut()[..m * q].iter_mut().zip(self.x.values()).for_each(|(g, w)| *g += w);
         gradient.row_mut(m).iter_mut().for_each(|g| *g += self.loss.tilt());
         gradient
@@ -161,15 +195,21 @@ impl<'a, L: RowLoss> Run<'a, L> {
     /// The second derivatives times a direction.
     fn curved(&self, direction: &Matrix) -> Matrix {
         let (m, q) = (self.x.rows() - 1, self.x.cols());
-        let along = times(self.coordinates, direction);
-        let mut bent = Matrix::zeros(along.rows(), q);
-        bent.values_mut().par_chunks_mut(CHUNK * q).enumerate().for_each(|(c, out)| {
-            for (place, out) in out.chunks_exact_mut(q).enumerate() {
-                let i = c * CHUNK + place;
-                self.loss.curve_from(i, self.outputs.row(i), self.slopes.row(i), along.row(i), out);
+        let part = |work: &mut (Work, Vec<f64>, Vec<f64>), c: usize| {
+            let (work, along, bent) = work;
+            let rows = c * CHUNK..((c + 1) * CHUNK).min(self.outputs.rows());
+            along.resize(rows.len() * q, 0.0);
+            bent.resize(rows.len() * q, 0.0);
+            let block = Block::new(self.coordinates, c, rows.len(), work);
+            block.times(direction, along);
+            for (i, (along, bent)) in rows.zip(along.chunks_exact(q).zip(bent.chunks_exact_mut(q))) {
+                self.loss.curve_from(i, self.outputs.row(i), self.slopes.row(i), along, bent);
             }
-        });
-        let mut out = transposed_times(self.coordinates, &bent);
+            block.transposed_times(bent, q)
+        };
+        let chunks = (0..self.outputs.rows().div_ceil(CHUNK)).into_par_iter();
+        let parts: Vec<Matrix> = chunks.map_init(Default::default, part).collect();
+        let mut out = sum(m + 1, q, parts.into_iter());
         out.values_mut()[..m * q].iter_mut().zip(direction.values()).for_each(|(o, w)| *o += w);
         out
     }
@@ -232,7 +272,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
 
     /// One round; true when it was the last.
     fn round(&mut self) -> bool {
-        let gradient = self.gradient();
+        let gradient = self.gradient.take().unwrap_or_else(|| self.gradient());
         let went = match self.step(&gradient) {
             Some(step) => self.go(&gradient, &step),
             None => Went::Nowhere,
@@ -256,28 +296,26 @@ impl<'a, L: RowLoss> Run<'a, L> {
         if promised <= 0.0 {
             return Went::Last;
         }
-        let along = times(self.coordinates, step);
-        if promised <= self.last * self.value.abs() {
-            add(&mut self.x, 1.0, step);
-            add(&mut self.outputs, 1.0, &along);
-            self.update();
+        let (x, outputs, before) = (self.x.clone(), self.outputs.clone(), self.value);
+        let along = self.take(step);
+        if promised <= self.last * before.abs() {
             return Went::Last;
         }
-        let (x, outputs, before) = (self.x.clone(), self.outputs.clone(), self.value);
         if promised > NEAR * before.abs() {
             self.factors.clear();
         }
         let mut part = 1.0;
         while part > 1e-10 {
-            add(&mut self.x, part, step);
-            add(&mut self.outputs, part, &along);
-            self.update();
             if self.value <= before - 1e-4 * part * promised {
                 return Went::On;
             }
-            (self.x, self.outputs) = (x.clone(), outputs.clone());
             part *= 0.5;
+            (self.x, self.outputs) = (x.clone(), outputs.clone());
+            add(&mut self.x, part, step);
+            add(&mut self.outputs, part, &along);
+            self.update();
         }
+        (self.x, self.outputs) = (x, outputs);
         self.update();
         // So near the optimum it is rounding that stands in the way.
         if promised <= NEAR * before.abs() { Went::Last } else { Went::Nowhere }
@@ -312,29 +350,38 @@ fn solved_column(factor: &Cholesky, column: Vec<f64>) -> Vec<f64> {
     right.into_values()
 }
 
-/// `V W + b` (n x q).
-fn times(coordinates: &Coordinates, x: &Matrix) -> Matrix {
-    let (m, q) = (x.rows() - 1, x.cols());
-    let mut out = Matrix::from_fn(coordinates.rows(), q, |_, k| x.at(m, k));
-    add_outputs(coordinates, &x.values()[..m * q], q, &mut out);
-    out
+/// The coordinates of the rows of a chunk.
+struct Block<'a> {
+    rows: &'a [f64],
+    m: usize,
 }
 
-/// `(V, 1)'S` ((m + 1) x q), in parts that do not depend on the number of threads.
-fn transposed_times(coordinates: &Coordinates, s: &Matrix) -> Matrix {
-    let (n, m, q) = (s.rows(), coordinates.cols(), s.cols());
-    let part = |work: &mut Work, c: usize| {
-        let rows = c * CHUNK..((c + 1) * CHUNK).min(n);
-        let mut sum: Matrix = Matrix::zeros(m + 1, q);
-        let block = coordinates.block(rows.clone(), work);
-        let (inner, last) = sum.values_mut().split_at_mut(m * q);
-        add_transposed_product(block, m, &s.values()[rows.start * q..rows.end * q], q, inner);
-        rows.for_each(|i| last.iter_mut().zip(s.row(i)).for_each(|(sum, s)| *sum += s));
+impl<'a> Block<'a> {
+    fn new(coordinates: &'a Coordinates, c: usize, count: usize, work: &'a mut Work) -> Self {
+        Block { rows: coordinates.block(c * CHUNK..c * CHUNK + count, work), m: coordinates.cols() }
+    }
+
+    /// `out = V W + b`.
+    fn times(&self, x: &Matrix, out: &mut [f64]) {
+        let (m, q) = (self.m, x.cols());
+        out.chunks_exact_mut(q).for_each(|out| out.copy_from_slice(x.row(m)));
+        f64::add_product(Product { a: self.rows, stride: m, inner: m, b: &x.values()[..m * q], cols: q }, out);
+    }
+
+    /// `(V, 1)'S` ((m + 1) x q).
+    fn transposed_times(&self, s: &[f64], q: usize) -> Matrix {
+        let mut sum: Matrix = Matrix::zeros(self.m + 1, q);
+        let (inner, last) = sum.values_mut().split_at_mut(self.m * q);
+        add_transposed_product(self.rows, self.m, s, q, inner);
+        s.chunks_exact(q).for_each(|s| last.iter_mut().zip(s).for_each(|(sum, s)| *sum += s));
         sum
-    };
-    let parts: Vec<Matrix> = (0..n.div_ceil(CHUNK)).into_par_iter().map_init(Work::default, part).collect();
-    let mut sum = Matrix::zeros(m + 1, q);
-    parts.iter().for_each(|part| add(&mut sum, 1.0, part));
+    }
+}
+
+/// The sum of what the chunks add, in their order, which does not depend on the number of threads.
+fn sum(rows: usize, cols: usize, parts: impl Iterator<Item = Matrix>) -> Matrix {
+    let mut sum = Matrix::zeros(rows, cols);
+    parts.for_each(|part| add(&mut sum, 1.0, &part));
     sum
 }
 
