@@ -71,7 +71,7 @@ def main() -> int:
             for command, shown in commands(text):
                 lines = printed(command, folder, environment)
                 absent = missing(shown, lines)
-                if absent and any(re.search("no such file|No such file|not found|this build has no", line) for line in lines):
+                if absent and any(re.search("no such (file|directory)|No such file|not found|this build has no", line) for line in lines):
                     left_out.append(f"{page.name}: {command.splitlines()[0]}")
                     continue
                 checked += 1
