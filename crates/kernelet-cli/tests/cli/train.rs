@@ -32,6 +32,19 @@ fn a_regressor_has_no_classes_and_a_squared_error() {
 }
 
 #[test]
+fn a_target_far_from_zero_is_pointed_out_where_there_is_no_offset() {
+    let folder = Folder::new();
+    let table = |shift: f64| (0..20).map(|i| format!("{i},{}\n", shift + (f64::from(i) / 3.0).sin())).collect::<String>();
+    let (far, near, model) = (folder.file("far.csv", table(1000.0)), folder.file("near.csv", table(1.0)), folder.path("m"));
+    let noted = |data: &str, learner: &str| {
+        run(&["train", data, "-o", &model, "--learner", learner]).succeeded().err.contains("ridge has no offset: subtract the mean")
+    };
+    assert!(noted(&far, "ridge"));
+    assert!(!noted(&near, "ridge"));
+    assert!(!noted(&far, "svr"));
+}
+
+#[test]
 fn every_kernel_trains_and_aliases_are_known() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(30)), folder.path("m"));
