@@ -305,7 +305,10 @@ impl Evaluated {
             }
             Scores::Values { mse, r2, mae } => Figures::Values { mse, r2, mae },
         };
-        let rows_per_second = rows as f64 / seconds.max(1e-9);
+        Self::of(rows, figures, agreement, compared, seconds)
+    }
+
+    fn of(rows: usize, figures: Figures, agreement: Option<f64>, compared: bool, seconds: f64) -> Self {
         Evaluated {
             rows,
             figures,
@@ -314,7 +317,7 @@ impl Evaluated {
             abstained: None,
             agreement,
             seconds,
-            rows_per_second,
+            rows_per_second: rows as f64 / seconds.max(1e-9),
             compared,
         }
     }
@@ -322,18 +325,7 @@ impl Evaluated {
     /// Features have no true targets to compare with; the variance they explain is reported instead.
     fn of_features(rows: usize, kept: &Reconstruction, compared: bool, seconds: f64) -> Self {
         let figures = Figures::Features { variance: kept.variance, residual: kept.residual, explained: kept.explained() };
-        let rows_per_second = rows as f64 / seconds.max(1e-9);
-        Evaluated {
-            rows,
-            figures,
-            uncertainty: Uncertainty::default(),
-            cost: None,
-            abstained: None,
-            agreement: None,
-            seconds,
-            rows_per_second,
-            compared,
-        }
+        Self::of(rows, figures, None, compared, seconds)
     }
 }
 

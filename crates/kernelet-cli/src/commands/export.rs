@@ -8,14 +8,15 @@ use kernelet::{
 };
 use serde::Serialize;
 
+use super::exported::Exported;
 use crate::{
     failure::{Failure, Result},
     files::{self, Beside},
     input::{self, Input, Loaded},
-    layout::{count, counted, list},
+    layout::{counted, list},
     losses,
-    quantised::{self, Chosen, Loss, Numbers, Source, Whole},
-    session::{Answer, Session},
+    quantised::{self, Chosen, Numbers, Source, Whole},
+    session::Session,
 };
 
 /// Flags of `export`.
@@ -355,61 +356,4 @@ impl Export {
 fn write_range(machine: &Machine, output: &Path) -> Result<()> {
     let scale = machine.scale.as_ref().ok_or_else(|| Failure::failed("the model has no scaling, so there is no range to write"))?;
     Ok(Range::of(scale)?.save(output)?)
-}
-
-/// What was written.
-#[derive(Serialize)]
-struct Exported {
-    to: To,
-    files: Vec<String>,
-    lost: Vec<String>,
-    precision: Option<&'static str>,
-    /// What the rounding costs, where rows were given.
-    loss: Option<Loss>,
-    /// Kernel evaluations that a row costs where the file is used.
-    evaluations_per_row: Option<usize>,
-    constant_bytes: Option<usize>,
-    stack_bytes: Option<usize>,
-    opset: Option<i64>,
-    #[serde(skip)]
-    shared_vectors: Option<usize>,
-}
-
-impl Exported {
-    fn new(to: To, output: &Path) -> Self {
-        Exported {
-            to,
-            files: vec![output.display().to_string()],
-            lost: vec![],
-            precision: None,
-            loss: None,
-            evaluations_per_row: None,
-            constant_bytes: None,
-            stack_bytes: None,
-            opset: None,
-            shared_vectors: None,
-        }
-    }
-
-    /// What a row costs there, and what the code takes.
-    fn talk(&self, session: &Session) {
-        if let Some(evaluations) = self.evaluations_per_row {
-            let copies = self.shared_vectors.filter(|&vectors| vectors < evaluations);
-            let copies =
-                copies.map_or(String::new(), |vectors| format!("; {} shared by several classes cost copies", counted(vectors, "vector")));
-            session.note(format!("a row costs {} there{copies}", counted(evaluations, "kernel evaluation")));
-        }
-        if let (Some(constants), Some(stack)) = (self.constant_bytes, self.stack_bytes) {
-            session.note(format!("flash: {} bytes of constants, and the code; RAM: {} bytes of stack", count(constants), count(stack)));
-        }
-        if let Some(opset) = self.opset {
-            session.note(format!("the graph needs operator set {opset}; its input is row"));
-        }
-    }
-}
-
-impl Answer for Exported {
-    fn text(&self) -> String {
-        self.files.iter().map(|file| format!("{file}\n")).collect()
-    }
 }

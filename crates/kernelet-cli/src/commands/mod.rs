@@ -6,6 +6,7 @@ mod demo;
 mod devices;
 mod evaluate;
 pub mod export;
+mod exported;
 mod inspect;
 mod manual;
 mod predict;
