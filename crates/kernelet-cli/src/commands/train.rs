@@ -126,6 +126,9 @@ impl Train {
         let request = &self.request.0;
         if let Target::Classes(classes) = &data.target {
             refuse_numbers_as_labels(&self.data, classes.labels.len(), data.len())?;
+            if classes.labels.iter().any(|label| label.value().is_some_and(|value| value.fract() != 0.0)) {
+                session.note("numbers with fractions are taken as classes; to predict numbers give --learner ridge or svr");
+            }
         }
         if let Some(note) = far_from_zero(request, &data.target) {
             session.note(note);
