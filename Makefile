@@ -268,9 +268,9 @@ reference: ## the pages of docs/reference that are written by the program and by
 	cargo run --quiet -- manual > target/commands.md && mv target/commands.md docs/reference/commands.md
 	target/python-venv/bin/python docs/python_reference.py > target/python.md && mv target/python.md docs/reference/python.md
 
-transcripts: ## the outputs that stand in docs against what the program prints; PAGES=.., WRITE=1 replaces what is stale
+transcripts: ## the outputs that stand in docs against what the program prints; DATA=DIR has the sets, PAGES=.., WRITE=1 replaces what is stale
 	cargo build --release -p kernelet-cli
-	python3 docs/transcripts.py target/release $(if $(WRITE),--write) $(PAGES)
+	python3 docs/transcripts.py target/release $(if $(DATA),--data-dir $(DATA)) $(if $(WRITE),--write) $(PAGES)
 
 packages: ## the crates as they would be published, and the program for TARGET=x86_64-unknown-linux-musl in target/dist with completions and man pages
 	cargo package -p kernelet -p kernelet-experiments -p kernelet-cli

@@ -1,13 +1,15 @@
 """Runs the commands of the documentation whose output is shown below them, and compares.
 
-    python3 docs/transcripts.py FOLDER_OF_THE_PROGRAM [--write] [PAGE..]
+    python3 docs/transcripts.py FOLDER_OF_THE_PROGRAM [--data-dir DIR] [--write] [PAGE..]
 
 A block of a page that begins with `$ ` is a transcript. The commands of a page run in one folder, in their order, and every line that
 stands below a command must be printed by it, on either stream; `..` stands for lines that are not shown. Times, rates and bytes of pages
-are not compared. A command whose files are not there, because they need a data set, is left out and listed. --write puts what was printed
-in the place of a stale transcript without `..`. Exit status 1: a transcript is stale.
+are not compared. A command whose files are not there, because they need a data set, is left out and listed; with DIR, which has
+NAME/NAME.npz, the files NAME-train.npz and NAME-test.npz are there as docs/data.md makes them. --write puts what was printed in the place of
+a stale transcript without `..`. Exit status 1: a transcript is stale.
 """
 
+import argparse
 import os
 import pathlib
 import re
@@ -16,6 +18,7 @@ import sys
 import tempfile
 
 DOCS = pathlib.Path(__file__).parent
+NOT_THERE = "no such (file|directory)|No such file|not found|this build has no"
 BLOCK = re.compile(r"^```(?:text|console)?\n(\$ .*?)^```", re.M | re.S)
 MASKS = [
     (re.compile(r"\d[\d,.]* (ms|s|us)\b"), "TIME"),
@@ -61,28 +64,46 @@ def missing(shown: str, lines: list[str]) -> list[str]:
     return [line for line in shown.split("\n") if line.strip() not in ("", "..") and masked(line) not in there]
 
 
+def split_into_files(sets: pathlib.Path, folder: str):
+    """The first split of each set as files, by the code that docs/data.md shows."""
+    code = re.search(r"### A split as files\n.*?```python\n(.*?)```", (DOCS / "data.md").read_text(), re.S)[1]
+    for name in ("banana", "german", "image", "usps", "waveform"):
+        this = code.replace("german", name).replace("DIR/", f"{sets.resolve()}/")
+        subprocess.run([sys.executable, "-c", this], cwd=folder, check=True)
+
+
 def main() -> int:
-    program, write, names = sys.argv[1], "--write" in sys.argv, [name for name in sys.argv[2:] if name != "--write"]
-    environment = dict(os.environ, PATH=f"{pathlib.Path(program).resolve()}:{os.environ['PATH']}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("pages", nargs="*", type=pathlib.Path)
+    parser.add_argument("--data-dir", type=pathlib.Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_intermixed_args()
+    environment = dict(os.environ, PATH=f"{given.program.resolve()}:{os.environ['PATH']}")
     checked, stale, left_out = 0, 0, []
-    for page in [pathlib.Path(name) for name in names] or sorted(DOCS.glob("*.md")):
-        text = page.read_text()
-        with tempfile.TemporaryDirectory() as folder:
-            for command, shown in commands(text):
-                lines = printed(command, folder, environment)
-                absent = missing(shown, lines)
-                if absent and any(re.search("no such (file|directory)|No such file|not found|this build has no", line) for line in lines):
-                    left_out.append(f"{page.name}: {command.splitlines()[0]}")
-                    continue
-                checked += 1
-                if not absent:
-                    continue
-                stale += 1
-                print(f"{page}: $ {command}", *[f"  on the page: {line}" for line in absent], *[f"  printed:     {line}" for line in lines], sep="\n")
-                if write and ".." not in shown.split("\n"):
-                    text = text.replace(f"$ {command}\n{shown}", "\n".join([f"$ {command}", *lines]).rstrip())
-        if write:
-            page.write_text(text)
+    with tempfile.TemporaryDirectory() as files:
+        if given.data_dir:
+            split_into_files(given.data_dir, files)
+        for page in given.pages or sorted(DOCS.glob("*.md")):
+            text = page.read_text()
+            with tempfile.TemporaryDirectory() as folder:
+                for file in pathlib.Path(files).iterdir():
+                    (pathlib.Path(folder) / file.name).symlink_to(file)
+                for command, shown in commands(text):
+                    lines = printed(command, folder, environment)
+                    absent = missing(shown, lines)
+                    if absent and any(re.search(NOT_THERE, line) for line in lines):
+                        left_out.append(f"{page.name}: {command.splitlines()[0]}")
+                        continue
+                    checked += 1
+                    if not absent:
+                        continue
+                    stale += 1
+                    print(f"{page}: $ {command}", *[f"  on the page: {line}" for line in absent], *[f"  printed:     {line}" for line in lines], sep="\n")
+                    if given.write and ".." not in shown.split("\n"):
+                        text = text.replace(f"$ {command}\n{shown}", "\n".join([f"$ {command}", *lines]).rstrip())
+            if given.write:
+                page.write_text(text)
     print(f"{checked} commands checked, {stale} stale, {len(left_out)} left out", *left_out, sep="\n  ")
     return int(stale > 0)
 
