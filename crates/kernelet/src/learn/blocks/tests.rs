@@ -118,7 +118,6 @@ fn a_metric_learned_by_blocks_is_that_of_training_in_memory_whoever_does_the_pas
         (&two, Kernel::gaussian(0.8), margin(5.0), Learned::Width),
         (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
-        (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Map(2)),
         (&two, Kernel::gaussian(0.8), logistic, Learned::Map(2)),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Map(3)),
         (&two, polynomial, margin(5.0), Learned::Map(2)),
