@@ -159,9 +159,12 @@ fn new_pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     ThreadPoolBuilder::new().num_threads(threads.max(1)).build().map(Arc::new).map_err(not_started)
 }
 
+/// A pool, the process that made it, and its threads.
+type OwnPool = ((u32, usize), Arc<ThreadPool>);
+
 /// The pool of the calling thread alone, so that several of them work side by side.
 pub fn own_pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
-    thread_local!(static OWN: RefCell<Option<((u32, usize), Arc<ThreadPool>)>> = const { RefCell::new(None) });
+    thread_local!(static OWN: RefCell<Option<OwnPool>> = const { RefCell::new(None) });
     let key = (std::process::id(), threads.max(1));
     OWN.with_borrow_mut(|own| match own {
         Some((made, pool)) if *made == key => Ok(pool.clone()),

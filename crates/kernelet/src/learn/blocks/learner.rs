@@ -5,8 +5,9 @@ use super::{
     ask::{Ask, Problem, RowLossName},
     checkpoint::Kept,
     engine::{Engine, LocalEngine},
-    search::{Descent, Found, MakeMachine, Place, coefficients},
-    solver::{Optimum, Solver},
+    newton::Optimum,
+    search::{Descent, Found, MakeMachine, Place},
+    solver::Solver,
     sums::{ScoutSums, Sums},
 };
 use crate::{
@@ -206,7 +207,7 @@ impl BlockLearner {
         let rows = scale.map(|scale| scale.apply(points)).transpose()?;
         let rows = rows.as_ref().unwrap_or(points);
         check_dense("direct training", rows, self.search.n_vectors)?;
-        let make = |place: &Place, optimum: &Optimum| self.machine(outline, scout, &problem, place, optimum);
+        let make = |place: &Place, optimum: &Optimum| self.machine(outline, scout, (kernel, &problem), place, optimum);
         let mut best: Option<Found> = None;
         let mut passes = 1;
         for number in 0..self.search.starts as u64 {
@@ -260,11 +261,11 @@ impl BlockLearner {
             dual_objective: None,
             iterations: iterations as u64,
             status: status(ended),
-            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(place.frame.len() as u64),
+            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(place.at.z.rows() as u64),
             support: None,
         };
         let each = if outline.labels.is_empty() { machine.n_outputs() as f64 } else { 1.0 };
-        let train_error = optimum.sums.errors / (each * optimum.sums.rows.max(1.0));
+        let train_error = optimum.errors / (each * optimum.rows.max(1.0));
         Ok(BlockFit { fit: Fit { machine, report }.ended(watch), train_error, passes })
     }
 
@@ -309,9 +310,15 @@ impl BlockLearner {
         Ok(descent.run(solver, start, 0)?.place.at)
     }
 
-    fn machine(&self, outline: &Outline, scout: &ScoutSums, problem: &Problem, place: &Place, optimum: &Optimum) -> Result<Machine> {
-        let Place { transform, frame, .. } = place;
-        let m = frame.len();
+    fn machine(
+        &self,
+        outline: &Outline,
+        scout: &ScoutSums,
+        (kernel, problem): (&Kernel, &Problem),
+        place: &Place,
+        optimum: &Optimum,
+    ) -> Result<Machine> {
+        let (transform, m) = (&place.transform, place.at.z.rows());
         let scale = match (&problem.scale, transform.scale()) {
             (Some(scale), Some(learned)) => Some(scale.then(&learned)?),
             (scale, learned) => learned.or_else(|| scale.clone()),
@@ -344,9 +351,9 @@ impl BlockLearner {
         };
         Ok(Machine {
             expansion: Expansion {
-                kernel: frame.kernel().clone(),
-                vectors: frame.vectors().clone(),
-                coefficients: Coefficients::Dense(coefficients(frame, optimum)),
+                kernel: kernel.clone(),
+                vectors: place.hats().into_owned().into(),
+                coefficients: Coefficients::Dense(optimum.coefficients.clone()),
             },
             offsets,
             decision: self.estimator.decision(outline),

@@ -1,16 +1,13 @@
 //! The search for vectors, and for a metric where it is learned, on passes over rows: W(Z) and its gradient as in [`direct`](crate::learn::direct), inexact early
 //! and exact at the end.
-use std::cell::RefCell;
+use std::{borrow::Cow, cell::RefCell};
 
-use super::{
-    checkpoint::Kept,
-    solver::{Optimum, Solver},
-};
+use super::{checkpoint::Kept, newton::Optimum, solver::Solver};
 use crate::{
     Error, Result,
-    basis::{Frame, JITTER, field::add_gradient},
+    basis::{Frame, JITTER},
     kernel::Kernel,
-    learn::direct::{LAST_STEPS, Search, Transform, Variables, add_own_gradient, preconditioner, spread},
+    learn::direct::{LAST_STEPS, Search, Transform, Variables, preconditioner, spread},
     linalg::{Begin, Ended, Lbfgs, Matrix},
     machine::Machine,
     watch::Watch,
@@ -23,8 +20,13 @@ const EXACT: f64 = 1e-11;
 pub(super) struct Place {
     pub at: Variables,
     pub transform: Transform,
-    /// Of transformed vectors.
-    pub frame: Frame,
+}
+
+impl Place {
+    /// The transformed vectors.
+    pub fn hats(&self) -> Cow<'_, Matrix> {
+        self.transform.vectors(&self.at.z)
+    }
 }
 
 /// Where a search ended.
@@ -57,6 +59,8 @@ struct State<'a> {
     solver: Solver<'a>,
     tolerance: f64,
     failed: Option<Error>,
+    /// Space for the vectors of an evaluation.
+    spare: Vec<f64>,
 }
 
 impl Descent<'_> {
@@ -64,7 +68,7 @@ impl Descent<'_> {
     pub fn run(&self, solver: Solver, start: Variables, earlier: usize) -> Result<Found> {
         let shape = (start.z.rows(), start.z.cols());
         let steps = self.search.iterations.saturating_sub(earlier);
-        let state = RefCell::new(State { solver, tolerance: self.inexact, failed: None });
+        let state = RefCell::new(State { solver, tolerance: self.inexact, failed: None, spare: vec![] });
         let (mut point, mut iterations, mut ended) = (start.into_values(), 0, Ended::Iterations);
         // Where inexact values lead no further, exact ones may.
         while iterations < steps {
@@ -83,8 +87,8 @@ impl Descent<'_> {
             state.tolerance = EXACT;
         }
         let mut state = state.into_inner();
-        let place = self.place(&point, shape)?;
-        let optimum = state.solver.solve(&place.frame, &place.transform, EXACT, false)?;
+        let place = self.place(&point, shape, vec![])?;
+        let optimum = self.optimum(&mut state.solver, &place, EXACT)?;
         let value = optimum.value + self.penalty(&place.at, &mut vec![0.0; place.at.metric.len()]);
         if self.kept.is_some() {
             let made = if self.watch.cancelled() { earlier + iterations } else { self.search.iterations };
@@ -124,27 +128,35 @@ impl Descent<'_> {
     /// Writes the checkpoint; without passes the weights are those of the last solution.
     fn keep(&self, state: &mut State, point: &[f64], shape: (usize, usize), made: usize, passes: bool) {
         let Some(kept) = &self.kept else { return };
-        let machine = self.place(point, shape).and_then(|place| {
-            let optimum = match passes {
-                true => state.solver.solve(&place.frame, &place.transform, self.inexact, false)?,
-                false => {
-                    let x = state.solver.last.clone().ok_or_else(|| Error::data("no machine was found yet"))?;
-                    Optimum { x, value: f64::NAN, sums: Default::default(), with_vectors: false }
-                }
-            };
-            (self.machine)(&place, &optimum)
+        let machine = self.place(point, shape, vec![]).and_then(|place| {
+            let optimum = if passes { self.optimum(&mut state.solver, &place, self.inexact) } else { self.last(&state.solver, &place) };
+            (self.machine)(&place, &optimum?)
         });
         kept.borrow_mut().write(machine, point, made, self.watch);
     }
 
-    fn place(&self, point: &[f64], (m, dim): (usize, usize)) -> Result<Place> {
-        let at = Variables::of_values(point, m, dim);
-        let finite = at.z.values().iter().all(|v| v.is_finite());
-        let Some(transform) = finite.then(|| self.search.metric.transform(&at.metric, dim)).flatten() else {
+    /// The last weights, as those of this place.
+    fn last(&self, solver: &Solver, place: &Place) -> Result<Optimum> {
+        let x = solver.last.clone().ok_or_else(|| Error::data("no machine was found yet"))?;
+        let frame = Frame::fixed(self.kernel, &place.hats().into_owned().into(), JITTER)?;
+        let coefficients = frame.coefficients(&x.select(&(0..frame.len()).collect::<Vec<_>>()));
+        Ok(Optimum { x, coefficients, value: f64::NAN, ..Optimum::default() })
+    }
+
+    fn optimum(&self, solver: &mut Solver, place: &Place, tolerance: f64) -> Result<Optimum> {
+        solver.solve(self.kernel, &place.transform, &place.hats(), tolerance, &mut []).map(|(optimum, _)| optimum)
+    }
+
+    /// The place of these variables; `spare` is memory to be used.
+    fn place(&self, point: &[f64], (m, dim): (usize, usize), mut spare: Vec<f64>) -> Result<Place> {
+        let (vectors, numbers) = point.split_at(m * dim);
+        let finite = vectors.iter().all(|v| v.is_finite());
+        let Some(transform) = finite.then(|| self.search.metric.transform(numbers, dim)).flatten() else {
             return Err(Error::data("the vectors or their metric are out of range"));
         };
-        let frame = Frame::fixed(self.kernel, &transform.vectors(&at.z).into_owned().into(), JITTER)?;
-        Ok(Place { at, transform, frame })
+        spare.clear();
+        spare.extend_from_slice(vectors);
+        Ok(Place { at: Variables { z: Matrix::new(spare, m, dim).unwrap_or_default(), metric: numbers.to_vec() }, transform })
     }
 
     /// The penalty of the metric; adds its gradient.
@@ -155,13 +167,14 @@ impl Descent<'_> {
 
     /// W and its gradient; not a number where they are not finite, or the engine has failed.
     fn evaluate(&self, state: &mut State, (point, shape): (&[f64], (usize, usize)), gradient: &mut [f64], diagonal: &mut Vec<f64>) -> f64 {
-        gradient.fill(0.0);
         if state.failed.is_some() || self.watch.cancelled() {
             return f64::NAN;
         }
-        let Ok(place) = self.place(point, shape) else { return f64::NAN };
+        let Ok(place) = self.place(point, shape, std::mem::take(&mut state.spare)) else { return f64::NAN };
         let last = state.solver.last.clone();
-        match self.solved(&mut state.solver, &place, state.tolerance, gradient, diagonal) {
+        let value = self.solved(&mut state.solver, &place, state.tolerance, gradient, diagonal);
+        state.spare = place.at.z.into_values();
+        match value {
             Ok(value) => value,
             Err(error) => {
                 // Sums that are not finite are those of vectors too far away; everything else is the end.
@@ -174,31 +187,27 @@ impl Descent<'_> {
         }
     }
 
-    /// W with the penalty of the metric; adds its gradient.
+    /// W with the penalty of the metric, and its gradient.
     fn solved(&self, solver: &mut Solver, place: &Place, tolerance: f64, gradient: &mut [f64], diagonal: &mut Vec<f64>) -> Result<f64> {
-        let Place { at, transform, frame } = place;
-        let (metric, hats) = (&self.search.metric, frame.vectors().to_dense());
-        let optimum = solver.solve(frame, transform, tolerance, true)?;
-        let sums = optimum.sums.gradient_sums(transform, self.kernel, hats.rows(), hats.cols())?;
-        let coefficients = coefficients(frame, &optimum);
-        let norms = vec![1.0; coefficients.cols()];
-        let mut by_hats = Matrix::zeros(hats.rows(), hats.cols());
-        add_gradient(self.kernel, hats.values(), &sums.vectors, 1.0, by_hats.values_mut());
-        if !optimum.with_vectors {
-            add_own_gradient(self.kernel, &hats, &coefficients, &norms, by_hats.values_mut());
+        let (Place { at, transform }, metric, hats) = (place, &self.search.metric, place.hats());
+        let ones = |optimum: &Optimum| vec![1.0; optimum.coefficients.cols()];
+        if *transform == Transform::None {
+            let (optimum, _) = solver.solve(self.kernel, transform, &hats, tolerance, gradient)?;
+            let each = preconditioner(&optimum.coefficients, &ones(&optimum));
+            diagonal.reserve(gradient.len());
+            each.into_iter().for_each(|s| diagonal.resize(diagonal.len() + hats.cols(), s));
+            return Ok(optimum.value);
         }
+        let mut by_hats = Matrix::zeros(hats.rows(), hats.cols());
+        let (optimum, sums) = solver.solve(self.kernel, transform, &hats, tolerance, by_hats.values_mut())?;
+        gradient.fill(0.0);
         transform.chain(metric, &at.z, &hats, &by_hats, (&sums, 1.0), gradient);
-        *diagonal = preconditioner(&coefficients, &norms);
-        if !diagonal.is_empty() {
-            *diagonal = transform.preconditioner(metric, &at.z, diagonal);
+        let each = preconditioner(&optimum.coefficients, &ones(&optimum));
+        if !each.is_empty() {
+            *diagonal = transform.preconditioner(metric, &at.z, &each);
         }
         Ok(optimum.value + self.penalty(at, &mut gradient[at.z.values().len()..]))
     }
-}
-
-/// The coefficients on the vectors.
-pub(super) fn coefficients(frame: &Frame, optimum: &Optimum) -> Matrix {
-    frame.coefficients(&optimum.x.select(&(0..frame.len()).collect::<Vec<_>>()))
 }
 
 #[cfg(test)]
@@ -232,7 +241,7 @@ mod tests {
         let value = |point: &[f64], gradient: &mut [f64]| {
             let mut engine = LocalEngine { blocks: &held };
             let solver = Solver { engine: &mut engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-            let mut state = State { solver, tolerance: 1e-15, failed: None };
+            let mut state = State { solver, tolerance: 1e-15, failed: None, spare: vec![] };
             descent.evaluate(&mut state, (point, (6, dim)), gradient, &mut vec![])
         };
         let mut gradient = vec![0.0; start.len()];

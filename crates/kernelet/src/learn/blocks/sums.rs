@@ -128,7 +128,9 @@ impl Sums {
                 to.counts.iter_mut().zip(&from.counts).for_each(|(to, from)| *to += from);
                 to.weighty.iter_mut().zip(&from.weighty).for_each(|(to, from)| *to += from);
                 to.seen = to.seen.merged(&from.seen, to.most_seen);
-                to.sample.add(&from.sample)
+                let samples = [std::mem::take(&mut to.sample), from.sample];
+                to.sample = Sample::merged(&samples)?;
+                Ok(())
             }
             _ => Err(Error::data("sums that answer different asks cannot be added")),
         }
@@ -200,9 +202,19 @@ impl Sums {
     }
 }
 
-/// Sums added up one after the other.
-pub(super) fn added(mut parts: impl Iterator<Item = Sums>) -> Result<Sums> {
-    let mut sum = parts.next().ok_or_else(|| Error::data("there are no rows"))?;
-    parts.try_for_each(|part| sum.add(part))?;
+/// Sums added up one after the other. Their samples are merged all at once, which copies each row once.
+pub(super) fn added(parts: impl Iterator<Item = Sums>) -> Result<Sums> {
+    let mut samples = vec![];
+    let mut without_samples = parts.map(|mut part| {
+        if let Sums::Scout(scout) = &mut part {
+            samples.push(std::mem::take(&mut scout.sample));
+        }
+        part
+    });
+    let mut sum = without_samples.next().ok_or_else(|| Error::data("there are no rows"))?;
+    without_samples.try_for_each(|part| sum.add(part))?;
+    if let Sums::Scout(scout) = &mut sum {
+        scout.sample = Sample::merged(&samples)?;
+    }
     Ok(sum)
 }
