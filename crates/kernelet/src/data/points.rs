@@ -164,21 +164,6 @@ impl Points {
         }
     }
 
-    /// The same, in the memory of `spare` where it has the same storage.
-    pub(crate) fn select_into(&self, indices: &[usize], spare: Points) -> Points {
-        fn gather<R: Real>(from: &Matrix<R>, indices: &[usize], spare: Matrix<R>) -> Matrix<R> {
-            let mut values = spare.into_values();
-            values.clear();
-            indices.iter().for_each(|&i| values.extend_from_slice(from.row(i)));
-            Matrix::new(values, indices.len(), from.cols()).unwrap_or_default()
-        }
-        match (self, spare) {
-            (Points::F64(m), Points::F64(spare)) => gather(m, indices, spare).into(),
-            (Points::F32(m), Points::F32(spare)) => gather(m, indices, spare).into(),
-            _ => self.select(indices),
-        }
-    }
-
     /// True when all numbers of some rows are finite.
     pub(crate) fn are_finite(&self, rows: Range<usize>) -> bool {
         match self {
@@ -244,8 +229,6 @@ mod tests {
             assert_eq!(points.squared_norms(), [5.0, 9.0]);
             assert_eq!(points.to_dense().values(), [1.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
             assert_eq!(points.select(&[1]).to_dense().values(), [0.0, 0.0, 3.0]);
-            let spare = points.select_into(&[0, 1, 1], Points::F64(Matrix::default()));
-            assert_eq!(points.select_into(&[1, 0], spare), points.select(&[1, 0]));
             let mut wide = [9.0f32; 4];
             points.copy_rows(1..2, 4, &mut wide);
             assert_eq!(wide, [0.0, 0.0, 3.0, 0.0]);

@@ -3,47 +3,30 @@
 //! Vectors are packed once: panels of a few registers side by side, feature by feature, scaled by `2 gamma log2(e)`. An accumulator
 //! starts at `-gamma log2(e) (|x|^2 + |z|^2)`, takes one multiply-add for each feature and then holds the exponent of k(x, z) in base 2.
 //! Its power of two is multiplied by the coefficients at once ([`Packed::sums`]) or written to a tile that stays in cache
-//! ([`Packed::values`]). Rows and vectors are measured from the vectors' mean, so that single precision keeps its digits far from the origin.
+//! ([`Packed::values`]). Sums over some of the vectors alone have an arrangement of their own ([`listed`](super::listed)).
 //!
 //! Cost of a value: d + 10 multiply-adds in double and d + 6 in single precision, and a few instructions more.
 use std::ops::Range;
 
+pub(crate) use super::fused_rows::{DenseRows, Lying, ROWS, RowSource, Rows};
 use super::{
+    fused_rows::{AddLanes, Origin},
     fused_walk::{Sink, Sums, Values, Walk},
-    simd::{self, Ahead, Isa, Job, SimdReal, multiply_add},
+    simd::{self, Ahead, Isa, SimdReal},
 };
-use crate::{
-    data::{Points, Scale},
-    linalg::Real,
-};
-
-/// Rows that are worked on together: with a panel they fit the second-level cache.
-pub(crate) const ROWS: usize = 96;
+use crate::{data::Points, linalg::Real};
 
 /// Panels of one tile of [`Packed::values`].
 pub(super) const TILE_PANELS: usize = 8;
 
-/// Rows with exponents beyond this are left to the slow path: squares of such numbers may overflow.
-const LARGEST_EXPONENT: f64 = 1e30;
-
-/// Vectors with exponents beyond this are left to the slow path: the difference of such numbers has lost the digits that a kernel value is made of, and
-/// may even be above zero. Within it values are good to 1e-6 in double precision and to a hundredth in single. Rows far from such vectors have
-/// values of zero in any case.
-fn largest_exponent<R: Real>() -> f64 {
-    if size_of::<R>() < size_of::<f64>() { 1e5 } else { 1e9 }
-}
-
 /// The exponent of lanes behind the last vector: their power is 0.
-const NOTHING: f64 = -1e30;
+pub(super) const NOTHING: f64 = -1e30;
 
 /// Vectors packed for one instruction set.
 #[derive(Debug)]
 pub(crate) struct Packed<R> {
     isa: Isa,
-    pub(super) dim: usize,
-    /// gamma log2(e).
-    rate: f64,
-    centre: Vec<f64>,
+    origin: Origin,
     pub(super) panels: Aligned<R>,
     /// Where the accumulator of each vector starts: -rate |z|^2.
     pub(super) starts: Vec<R>,
@@ -58,7 +41,7 @@ pub(super) struct Aligned<R> {
 }
 
 impl<R: Real> Aligned<R> {
-    fn zeros(len: usize) -> Self {
+    pub(super) fn zeros(len: usize) -> Self {
         const LINE: usize = 64;
         let values = vec![R::default(); len + LINE / size_of::<R>()];
         let start = values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>());
@@ -69,48 +52,8 @@ impl<R: Real> Aligned<R> {
         &self.values[self.start..self.start + self.len]
     }
 
-    fn slice_mut(&mut self) -> &mut [R] {
+    pub(super) fn slice_mut(&mut self) -> &mut [R] {
         &mut self.values[self.start..self.start + self.len]
-    }
-}
-
-/// Where rows come from.
-pub(crate) trait RowSource {
-    /// Row `i`, as it lies or written to the buffer; and the squares of features beyond the vectors', which count as distance.
-    fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64);
-    /// All rows as they lie in memory, and the scale that they are yet to go through; none where they must be put together first.
-    fn dense(&self, _dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
-        None
-    }
-    /// The rows behind the first `count`, which will soon be asked for.
-    fn ahead(&self, _count: usize, _dim: usize) -> Ahead {
-        Ahead::default()
-    }
-}
-
-/// Dense rows in memory of the caller, one after another.
-#[derive(Clone, Copy, Debug)]
-pub enum DenseRows<'a> {
-    /// Double precision.
-    F64(&'a [f64]),
-    /// Single precision.
-    F32(&'a [f32]),
-}
-
-/// Rows less the centre, and where their accumulators start.
-#[derive(Debug, Default)]
-pub(crate) struct Rows<R> {
-    pub(super) values: Vec<R>,
-    pub(super) starts: Vec<R>,
-    tiles: Vec<R>,
-    lanes: Vec<R>,
-    row: Vec<f64>,
-}
-
-impl<R: Real> Rows<R> {
-    /// Whether the sums of the squares of the rows are finite, and with them their numbers.
-    pub fn are_finite(&self) -> bool {
-        self.starts.iter().all(|start| start.to_f64().is_finite())
     }
 }
 
@@ -124,30 +67,15 @@ impl<R: SimdReal> Packed<R> {
         let (len, dim) = (vectors.len(), vectors.dim());
         let width = simd::width::<R>(isa);
         let lanes = len.next_multiple_of(width);
-        let rate = gamma * std::f64::consts::LOG2_E;
-        let mut centre = vec![0.0; dim];
+        let (panels, starts) = (Aligned::zeros(lanes * dim), vec![R::from_f64(NOTHING); lanes]);
+        let mut packed = Packed { isa, origin: Origin::of(gamma, vectors), panels, starts };
         let mut row = vec![0.0; dim];
         for j in 0..len {
             vectors.copy_rows(j..j + 1, dim, &mut row);
-            centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v / len as f64);
-        }
-        let mut packed = Packed { isa, dim, rate, centre, panels: Aligned::zeros(lanes * dim), starts: vec![R::from_f64(NOTHING); lanes] };
-        for j in 0..len {
-            vectors.copy_rows(j..j + 1, dim, &mut row);
             let (first, columns) = packed.panel_of(j / width);
-            let lane = j - first * width;
-            let mut square = 0.0;
-            for k in 0..dim {
-                let scaled = R::from_f64(2.0 * rate * (row[k] - packed.centre[k]));
-                packed.panels.slice_mut()[first * width * dim + k * columns * width + lane] = scaled;
-                square += scaled.to_f64() * scaled.to_f64();
-            }
-            // Of the rounded numbers, so that a vector's distance from itself is zero to rounding.
-            let exponent = square / (4.0 * rate);
-            if exponent.is_nan() || exponent > largest_exponent::<R>() {
-                return None;
-            }
-            packed.starts[j] = R::from_f64(-exponent);
+            let place = first * width * dim + j - first * width;
+            let panels = packed.panels.slice_mut();
+            packed.starts[j] = packed.origin.take_vector(&row, |k, value| panels[place + k * columns * width] = value)?;
         }
         Some(packed)
     }
@@ -162,7 +90,7 @@ impl<R: SimdReal> Packed<R> {
 
     /// Features of a vector.
     pub fn dim(&self) -> usize {
-        self.dim
+        self.origin.dim()
     }
 
     /// Number of vectors with the lanes that fill the last register.
@@ -177,36 +105,7 @@ impl<R: SimdReal> Packed<R> {
 
     /// Takes up the first `count` rows of a source. False where a row is too large for the fast path.
     pub fn take_rows(&self, count: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
-        rows.values.resize(count * self.dim, R::default());
-        rows.starts.resize(count, R::default());
-        match source.dense(self.dim) {
-            Some((DenseRows::F64(from), scale)) => self.take_block(&from[..count * self.dim], scale, &mut rows.values, &mut rows.starts),
-            Some((DenseRows::F32(from), scale)) => self.take_block(&from[..count * self.dim], scale, &mut rows.values, &mut rows.starts),
-            None => {
-                let mut row = std::mem::take(&mut rows.row);
-                row.resize(self.dim, 0.0);
-                for i in 0..count {
-                    let (row, beyond) = source.row(i, &mut row);
-                    let start = &mut rows.starts[i..i + 1];
-                    self.take_block(row, None, &mut rows.values[i * self.dim..(i + 1) * self.dim], start);
-                    start[0] = R::from_f64(start[0].to_f64() - self.rate * beyond);
-                }
-                rows.row = row;
-            }
-        }
-        rows.starts.iter().all(|start| start.to_f64() >= -LARGEST_EXPONENT || start.to_f64().is_nan())
-    }
-
-    /// Writes rows less the centre, and where their accumulators start.
-    fn take_block<T: Real>(&self, rows: &[T], scale: Option<&Scale>, out: &mut [R], starts: &mut [R]) {
-        let (centre, rate) = (&self.centre[..], self.rate);
-        match scale {
-            None => simd::run(Take { rows, scaled: Unscaled, centre, rate, out, starts }),
-            Some(Scale { shift: Some(shift), factor, .. }) => {
-                simd::run(Take { rows, scaled: (&shift[..], &factor[..]), centre, rate, out, starts })
-            }
-            Some(Scale { factor, .. }) => simd::run(Take { rows, scaled: &factor[..], centre, rate, out, starts }),
-        }
+        self.origin.take_rows(count, self.dim(), source, rows)
     }
 
     /// For each row and output the sum of coefficients times kernel values; `coefficients` has a run of [`Packed::lanes`] for each output. What will be read
@@ -218,7 +117,7 @@ impl<R: SimdReal> Packed<R> {
         lanes.resize(out.len() * width, R::default());
         let sink = Sums { coefficients, outputs, all: self.lanes(), lanes: &mut lanes };
         self.run(0..self.lanes(), rows, ahead, sink);
-        simd::run(AddLanes { lanes: &lanes, width, out });
+        R::run_vectors(self.isa, AddLanes { lanes: &lanes, out });
         rows.lanes = lanes;
     }
 
@@ -236,135 +135,10 @@ impl<R: SimdReal> Packed<R> {
     }
 }
 
-/// Writes each row, scaled, less the centre, and -rate times the sum of the squares of what was written.
-struct Take<'a, T, S, R> {
-    rows: &'a [T],
-    scaled: S,
-    centre: &'a [f64],
-    rate: f64,
-    out: &'a mut [R],
-    starts: &'a mut [R],
-}
-
-/// How a feature is scaled, as in [`Scale`].
-trait Scaled: Copy {
-    fn feature(self, j: usize, value: f64) -> f64;
-}
-
-#[derive(Clone, Copy)]
-struct Unscaled;
-
-impl Scaled for Unscaled {
-    #[inline(always)]
-    fn feature(self, _: usize, value: f64) -> f64 {
-        value
-    }
-}
-
-/// Factors.
-impl Scaled for &[f64] {
-    #[inline(always)]
-    fn feature(self, j: usize, value: f64) -> f64 {
-        value * self[j]
-    }
-}
-
-/// Shifts and factors. Where the difference overflows, it is multiplied before it is taken.
-impl Scaled for (&[f64], &[f64]) {
-    #[inline(always)]
-    fn feature(self, j: usize, value: f64) -> f64 {
-        let (shift, factor) = (self.0[j], self.1[j]);
-        let difference = value - shift;
-        if difference.is_finite() { difference * factor } else { value * factor - shift * factor }
-    }
-}
-
-impl<T: Real, S: Scaled, R: Real> Job for Take<'_, T, S, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let dim = self.centre.len();
-        for (i, start) in self.starts.iter_mut().enumerate() {
-            let place = i * dim..(i + 1) * dim;
-            let square = take_row::<T, S, R, FMA>(&self.rows[place.clone()], self.scaled, self.centre, &mut self.out[place]);
-            *start = R::from_f64(-self.rate * square);
-        }
-    }
-}
-
-/// Writes one row; the sum of the squares of what was written.
-#[inline(always)]
-fn take_row<T: Real, S: Scaled, R: Real, const FMA: bool>(row: &[T], scaled: S, centre: &[f64], out: &mut [R]) -> f64 {
-    const LANES: usize = 16;
-    let mut squares = [0.0; LANES];
-    let (rows, row_rest) = row.as_chunks::<LANES>();
-    let (centres, centre_rest) = centre.as_chunks::<LANES>();
-    let (outs, out_rest) = out.as_chunks_mut::<LANES>();
-    for (k, ((row, centre), out)) in rows.iter().zip(centres).zip(outs).enumerate() {
-        for l in 0..LANES {
-            out[l] = R::from_f64(scaled.feature(k * LANES + l, row[l].to_f64()) - centre[l]);
-            let rounded = out[l].to_f64();
-            squares[l] = multiply_add::<FMA>(rounded, rounded, squares[l]);
-        }
-    }
-    let done = rows.len() * LANES;
-    for (l, ((v, c), out)) in row_rest.iter().zip(centre_rest).zip(out_rest).enumerate() {
-        *out = R::from_f64(scaled.feature(done + l, v.to_f64()) - c);
-        squares[l] = multiply_add::<FMA>(out.to_f64(), out.to_f64(), squares[l]);
-    }
-    halved(squares)
-}
-
-/// The sum of all entries, a power of two of them, by adding halves: a chain of additions would wait for each of them.
-#[inline(always)]
-fn halved<const N: usize>(mut sums: [f64; N]) -> f64 {
-    let mut half = N / 2;
-    while half > 0 {
-        for l in 0..half {
-            sums[l] += sums[l + half];
-        }
-        half /= 2;
-    }
-    sums[0]
-}
-
-/// Adds the sum of every `width` lanes to its place.
-struct AddLanes<'a, R> {
-    lanes: &'a [R],
-    width: usize,
-    out: &'a mut [f64],
-}
-
-impl<R: Real> Job for AddLanes<'_, R> {
-    type Output = ();
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        match self.width {
-            2 => self.of::<2>(),
-            4 => self.of::<4>(),
-            8 => self.of::<8>(),
-            _ => self.of::<16>(),
-        }
-    }
-}
-
-impl<R: Real> AddLanes<'_, R> {
-    #[inline(always)]
-    fn of<const WIDTH: usize>(self) {
-        for (out, lanes) in self.out.iter_mut().zip(self.lanes.as_chunks::<WIDTH>().0) {
-            let mut sums = [0.0; WIDTH];
-            for l in 0..WIDTH {
-                sums[l] = lanes[l].to_f64();
-            }
-            *out += halved(sums);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{kernel::Kernel, linalg::Matrix};
+    use crate::{data::Scale, kernel::Kernel, linalg::Matrix};
     use proptest::prelude::*;
 
     fn points(n: usize, dim: usize, shift: f64, seed: f64) -> Matrix {
@@ -465,15 +239,15 @@ mod tests {
     }
 
     /// Rows in single precision, or such that are yet to be scaled.
-    struct Lying<'a>(DenseRows<'a>, Option<&'a Scale>);
+    struct Unscaled<'a>(DenseRows<'a>, Option<&'a Scale>);
 
-    impl RowSource for Lying<'_> {
+    impl RowSource for Unscaled<'_> {
         fn row<'a>(&'a self, _: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
             (buffer, 0.0)
         }
 
-        fn dense(&self, _: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
-            Some((self.0, self.1))
+        fn lying(&self, _: usize) -> Option<Lying<'_>> {
+            Some(Lying { rows: self.0, places: None, scale: self.1 })
         }
     }
 
@@ -517,8 +291,8 @@ mod tests {
                 let mut scaled = wide.clone();
                 (0..13).for_each(|i| scale.iter().for_each(|scale| scale.scale_row(scaled.row_mut(i))));
                 let want = sums(&packed, 13, &scaled);
-                assert_eq!(sums(&packed, 13, &Lying(DenseRows::F32(&halves), scale.as_ref())), want);
-                assert_eq!(sums(&packed, 13, &Lying(DenseRows::F64(wide.values()), scale.as_ref())), want);
+                assert_eq!(sums(&packed, 13, &Unscaled(DenseRows::F32(&halves), scale.as_ref())), want);
+                assert_eq!(sums(&packed, 13, &Unscaled(DenseRows::F64(wide.values()), scale.as_ref())), want);
             }
         }
     }

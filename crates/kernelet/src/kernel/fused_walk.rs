@@ -22,6 +22,7 @@ macro_rules! for_each_row {
         })*
     };
 }
+pub(super) use for_each_row;
 
 /// Where finished accumulators go.
 pub(super) trait Sink<R> {
@@ -91,7 +92,7 @@ pub(super) struct Walk<'a, R, S> {
 impl<R: SimdReal, S: Sink<R>> VectorJob<R> for Walk<'_, R, S> {
     #[inline(always)]
     fn run<V: Vector<Real = R>, const ROWS: usize, const COLS: usize>(mut self) {
-        let (dim, width) = (self.packed.dim, COLS * V::WIDTH);
+        let (dim, width) = (self.packed.dim(), COLS * V::WIDTH);
         let count = self.rows.starts.len();
         let parts = dim.div_ceil(FEATURES_AT_ONCE).max(1);
         // In several parts: rows of one part stay in cache while a whole tile of panels goes by.
@@ -168,7 +169,7 @@ impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
     /// One row against the panels of `COLS` registers that begin at `lane`.
     #[inline(always)]
     fn strip<V: Vector<Real = R>, const COLS: usize, const PANELS: usize>(&mut self, row: usize, lane: usize) {
-        let (dim, size) = (self.packed.dim, COLS * V::WIDTH);
+        let (dim, size) = (self.packed.dim(), COLS * V::WIDTH);
         let start = V::splat(self.rows.starts[row]);
         let mut sums = [[start; COLS]; PANELS];
         let mut panels: [&[R]; PANELS] = [&[]; PANELS];
@@ -205,7 +206,7 @@ impl<R: SimdReal, S: Sink<R>> Walk<'_, R, S> {
         aside: usize,
         features: Range<usize>,
     ) {
-        let (dim, size) = (self.packed.dim, COLS * V::WIDTH);
+        let (dim, size) = (self.packed.dim(), COLS * V::WIDTH);
         let mut z = [V::splat(R::default()); COLS];
         let vectors = &self.packed.starts[lane..lane + size];
         for c in 0..COLS {

@@ -2,13 +2,10 @@
 use std::ops::Range;
 
 use super::{
-    fused::{self, DenseRows, Packed, RowSource, Rows},
+    fused::{self, DenseRows, Lying, Packed, RowSource, Rows},
     simd::{Ahead, SimdReal},
 };
-use crate::{
-    data::{Points, Scale},
-    linalg::Matrix,
-};
+use crate::{data::Points, linalg::Matrix};
 
 /// Fewer vectors than this are not worth packing.
 const FEWEST: usize = 8;
@@ -79,12 +76,13 @@ impl RowSource for From<'_> {
         }
     }
 
-    fn dense(&self, dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
-        match self.0 {
-            Points::F64(matrix) => Some((DenseRows::F64(&matrix.values()[self.1 * dim..]), None)),
-            Points::F32(matrix) => Some((DenseRows::F32(&matrix.values()[self.1 * dim..]), None)),
-            Points::Sparse(_) => None,
-        }
+    fn lying(&self, dim: usize) -> Option<Lying<'_>> {
+        let rows = match self.0 {
+            Points::F64(matrix) => DenseRows::F64(&matrix.values()[self.1 * dim..]),
+            Points::F32(matrix) => DenseRows::F32(&matrix.values()[self.1 * dim..]),
+            Points::Sparse(_) => return None,
+        };
+        Some(Lying { rows, places: None, scale: None })
     }
 }
 

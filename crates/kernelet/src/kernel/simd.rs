@@ -182,6 +182,8 @@ pub(crate) trait Vector: Copy {
     fn multiply_add(self, factor: Self, term: Self) -> Self;
     /// 2 to the power of each lane; 0 far below zero, NaN stays NaN.
     fn exp2(self) -> Self;
+    /// The sum of the lanes of each of four vectors, written to the front of a slice, which must be long enough.
+    fn sums(four: [Self; 4], to: &mut [Self::Real]);
 }
 
 /// Work on vector registers: `ROWS` x `COLS` of them are held at once.
@@ -284,6 +286,12 @@ macro_rules! portable {
                 }
                 self
             }
+            #[inline(always)]
+            fn sums(four: [Self; 4], to: &mut [$real]) {
+                for (to, lanes) in to[..4].iter_mut().zip(four) {
+                    *to = lanes[1..].iter().fold(lanes[0], |sum, lane| sum + lane);
+                }
+            }
         }
     };
 }
@@ -298,7 +306,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     macro_rules! register {
-        ($vector:ty, $real:ty, $width:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $exp2:ident) => {
+        ($vector:ty, $real:ty, $width:literal, $splat:ident, $load:ident, $store:ident, $add:ident, $fma:ident, $exp2:ident, $sums:ident) => {
             impl Vector for $vector {
                 type Real = $real;
                 const WIDTH: usize = $width;
@@ -333,6 +341,12 @@ mod x86 {
                 fn exp2(self) -> Self {
                     // SAFETY: see the module's page.
                     unsafe { $exp2(self) }
+                }
+                #[inline(always)]
+                fn sums(four: [Self; 4], to: &mut [$real]) {
+                    assert!(to.len() >= 4);
+                    // SAFETY: see the module's page; the slice is long enough.
+                    unsafe { $sums(four, to.as_mut_ptr()) }
                 }
             }
         };
@@ -394,10 +408,63 @@ mod x86 {
         }
     }
 
-    register!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_fmadd_pd, exp2_512d);
-    register!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps, exp2_512);
-    register!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd, exp2_256d);
-    register!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps, exp2_256);
+    // Sums of four registers: neighbours of two registers are added side by side, then the halves of what that gives.
+    #[inline(always)]
+    unsafe fn sums_512d([a, b, c, d]: [__m512d; 4], to: *mut f64) {
+        unsafe {
+            let ab = _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
+            let cd = _mm512_add_pd(_mm512_unpacklo_pd(c, d), _mm512_unpackhi_pd(c, d));
+            join_256d(halves_512d(ab), halves_512d(cd), to);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn halves_512d(t: __m512d) -> __m256d {
+        unsafe { _mm256_add_pd(_mm512_castpd512_pd256(t), _mm512_extractf64x4_pd::<1>(t)) }
+    }
+
+    #[inline(always)]
+    unsafe fn sums_256d([a, b, c, d]: [__m256d; 4], to: *mut f64) {
+        unsafe {
+            let ab = _mm256_add_pd(_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            let cd = _mm256_add_pd(_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+            join_256d(ab, cd, to);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn join_256d(ab: __m256d, cd: __m256d, to: *mut f64) {
+        unsafe {
+            let (lower, upper) = (_mm256_permute2f128_pd::<0x20>(ab, cd), _mm256_permute2f128_pd::<0x31>(ab, cd));
+            _mm256_storeu_pd(to, _mm256_add_pd(lower, upper));
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn sums_512([a, b, c, d]: [__m512; 4], to: *mut f32) {
+        unsafe { sums_256([halves_512(a), halves_512(b), halves_512(c), halves_512(d)], to) }
+    }
+
+    #[inline(always)]
+    unsafe fn halves_512(t: __m512) -> __m256 {
+        unsafe { _mm256_add_ps(_mm512_castps512_ps256(t), _mm512_extractf32x8_ps::<1>(t)) }
+    }
+
+    #[inline(always)]
+    unsafe fn sums_256([a, b, c, d]: [__m256; 4], to: *mut f32) {
+        unsafe {
+            let ab = _mm256_castps_pd(_mm256_add_ps(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)));
+            let cd = _mm256_castps_pd(_mm256_add_ps(_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d)));
+            let (even, odd) = (_mm256_castpd_ps(_mm256_unpacklo_pd(ab, cd)), _mm256_castpd_ps(_mm256_unpackhi_pd(ab, cd)));
+            let sums = _mm256_add_ps(even, odd);
+            _mm_storeu_ps(to, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps::<1>(sums)));
+        }
+    }
+
+    register!(__m512d, f64, 8, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd, _mm512_add_pd, _mm512_fmadd_pd, exp2_512d, sums_512d);
+    register!(__m512, f32, 16, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps, _mm512_add_ps, _mm512_fmadd_ps, exp2_512, sums_512);
+    register!(__m256d, f64, 4, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd, _mm256_add_pd, _mm256_fmadd_pd, exp2_256d, sums_256d);
+    register!(__m256, f32, 8, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps, _mm256_add_ps, _mm256_fmadd_ps, exp2_256, sums_256);
 
     #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,fma,avx2")]
     pub(super) fn wide<V: Vector>(job: impl VectorJob<V::Real>) {

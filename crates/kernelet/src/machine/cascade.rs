@@ -22,9 +22,6 @@ pub const ABSTAINED: &str = "?";
 /// The most candidate classes whose pairs decide; with more the whole machine does.
 pub const MOST_CANDIDATES: usize = 6;
 
-/// What a kernel value costs beside its features, in multiply-adds.
-pub(super) const EXPONENTIAL: usize = 10;
-
 /// Machines in order, and what is promised of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cascade {
@@ -111,15 +108,42 @@ pub(crate) struct Judged {
     pub ranks: Vec<(usize, f64)>,
 }
 
-/// What a stage makes of a row.
-#[derive(Clone, Default)]
-pub(super) struct Answer {
-    /// Its class.
-    pub class: usize,
-    /// How sure the stage is.
-    pub score: f64,
-    /// The classes whose pairs decide where the stage is not sure enough, ascending; none where the whole machine does.
-    pub candidates: Vec<usize>,
+/// A row that a stage does not answer.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub row: usize,
+    /// What the stage would answer.
+    pub class: u32,
+    /// The classes whose pairs decide; none where the whole machine does.
+    pub candidates: Candidates,
+}
+
+/// A few classes, ascending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Candidates {
+    classes: [u16; MOST_CANDIDATES],
+    count: u16,
+}
+
+impl Candidates {
+    /// None where they are too many or all.
+    pub fn of(classes: impl Iterator<Item = usize>, n_classes: usize) -> Self {
+        let mut few = Candidates::default();
+        for class in classes {
+            let (Some(place), Ok(class)) = (few.classes.get_mut(usize::from(few.count)), u16::try_from(class)) else {
+                return Candidates::default();
+            };
+            *place = class;
+            few.count += 1;
+        }
+        few.classes[..usize::from(few.count)].sort_unstable();
+        if are_few(few.count.into(), n_classes) { few } else { Candidates::default() }
+    }
+
+    /// The classes.
+    pub fn classes(&self) -> &[u16] {
+        &self.classes[..usize::from(self.count)]
+    }
 }
 
 impl Stage {
@@ -135,44 +159,49 @@ impl Stage {
     }
 
     /// The class of a row, and how sure the stage is, by the outputs of [`Stage::evaluated`].
+    #[inline]
     pub(crate) fn answer(&self, outputs: &[f64]) -> (usize, f64) {
-        let q = self.machine.n_outputs();
-        let (own, rest) = outputs.split_at(q.min(outputs.len()));
-        if let Decision::Largest { .. } = self.machine.decision {
-            return top_two(own);
-        }
-        let class = self.machine.decision.class(own);
-        let score = match &self.machine.decision {
+        let (own, rest) = outputs.split_at(self.machine.n_outputs().min(outputs.len()));
+        match &self.machine.decision {
+            Decision::Largest { .. } => top_two(own),
             Decision::Sign { .. } => {
-                let size = own.first().map_or(0.0, |f| f.abs());
-                size / self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor))
+                let output = own.first().map_or(0.0, |f| *f);
+                let error = self.head.as_ref().zip(rest.first()).map_or(1.0, |(head, output)| output.max(head.floor));
+                (usize::from(output > 0.0), output.abs() / error)
             }
-            _ => self.machine.decision.distances(own, class).map(|(_, distance)| distance).fold(f64::INFINITY, f64::min),
-        };
-        (class, score)
+            decision => {
+                let class = decision.class(own);
+                (class, decision.distances(own, class).map(|(_, distance)| distance).fold(f64::INFINITY, f64::min))
+            }
+        }
     }
 
-    /// The same with the candidate classes, where they are asked for.
-    pub(super) fn answer_with(&self, outputs: &[f64], ask: bool) -> Answer {
+    /// The class of a row. One that is not answered is also left, with the candidate classes where they are asked for.
+    #[inline]
+    pub(super) fn see(&self, row: usize, outputs: &[f64], ask: bool, left: &mut Vec<Left>) -> u32 {
         let (class, score) = self.answer(outputs);
         let own = &outputs[..self.machine.n_outputs().min(outputs.len())];
-        match ask && !matches!(self.machine.decision, Decision::Sign { .. }) {
-            true => self.answer_of(class, score, self.machine.decision.distances(own, class)),
-            false => Answer { class, score, candidates: vec![] },
-        }
+        let ask = ask && !matches!(self.machine.decision, Decision::Sign { .. });
+        self.leave(row, (class, score), ask.then(|| self.machine.decision.distances(own, class)), left)
     }
 
-    /// The answer of a class with the distances of the others.
-    pub(super) fn answer_of(&self, class: usize, score: f64, others: impl Iterator<Item = (usize, f64)>) -> Answer {
-        let mut candidates = vec![];
-        if score <= self.threshold {
-            candidates.extend(others.filter(|(_, distance)| *distance <= self.threshold).map(|(other, _)| other).chain([class]));
-            candidates.sort_unstable();
+    /// The same by the class, how sure the stage is, and the distances of the other classes.
+    #[inline]
+    pub(super) fn leave(
+        &self,
+        row: usize,
+        (class, score): (usize, f64),
+        others: Option<impl Iterator<Item = (usize, f64)>>,
+        left: &mut Vec<Left>,
+    ) -> u32 {
+        if score <= self.threshold || score.is_nan() {
+            let candidates = others.map_or(Candidates::default(), |others| {
+                let near = others.filter(|(_, distance)| *distance <= self.threshold).map(|(other, _)| other);
+                Candidates::of(near.chain([class]), self.machine.decision.n_classes())
+            });
+            left.push(Left { row, class: class as u32, candidates });
         }
-        if !are_few(candidates.len(), self.machine.decision.n_classes()) {
-            candidates.clear();
-        }
-        Answer { class, score, candidates }
+        class as u32
     }
 
     /// The same with the order of the classes.
@@ -207,15 +236,15 @@ impl Stage {
     }
 }
 
-/// The place of the largest value, the first of several, and how far it is above the others.
+/// The place of the largest value, the first of several, and how far it is above the others. Without branches, which no processor could predict.
 fn top_two(values: &[f64]) -> (usize, f64) {
     let (mut at, mut largest, mut second) = (0, f64::NEG_INFINITY, f64::NEG_INFINITY);
     for (k, &value) in values.iter().enumerate() {
-        if value > largest {
-            (at, largest, second) = (k, value, largest);
-        } else if value > second {
-            second = value;
-        }
+        let above = value > largest;
+        let lower = if above { largest } else { value };
+        second = if lower > second { lower } else { second };
+        largest = if above { value } else { largest };
+        at = if above { k } else { at };
     }
     (at, if values.len() < 2 { f64::INFINITY } else { largest - second })
 }

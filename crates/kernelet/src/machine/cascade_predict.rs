@@ -1,17 +1,25 @@
 //! A cascade made ready to predict.
 //!
-//! The machines of the stages are prepared once, the full machine's parts when a row first needs them. Each stage sees the rows that those before it did not answer, all
-//! of them together: in chunks, of which one thread does each, and without arrays of outputs.
+//! The machines of the stages are prepared once, the full machine's parts when a row first needs them. Rows go through the stages in blocks that stay in cache, in which each
+//! stage sees the rows that those before it did not answer: in chunks, of which one thread does each, and without arrays of outputs. What is left of all blocks goes to the
+//! full machine together.
 use std::borrow::Cow;
 
 use super::{
-    Machine, Prediction, Predictor,
-    cascade::{Answer, Answers, Cascade, Stage, pairwise_of},
+    Prediction, Predictor,
+    cascade::{Answers, Cascade, Left, Stage, pairwise_of},
     deferred::Deferred,
     each::Rows,
     guessed_votes::GuessedVotes,
+    predict::Precision,
 };
-use crate::{Result, data::Points};
+use crate::{Result, data::Points, kernel::fused::ROWS, parallel::*};
+
+/// Numbers of the rows of a block: what a stage has read is in cache for the next.
+const BLOCK: usize = 1 << 17;
+
+/// Rows of a block at least: a stage after the first has few of them.
+const FEWEST: usize = 4 * ROWS;
 
 /// A cascade made ready to predict: build it once, use it for many rows, from any thread.
 #[derive(Debug)]
@@ -30,17 +38,20 @@ enum Ready {
 }
 
 impl Ready {
-    fn of(stage: &Stage, first: bool, prepare: fn(&Machine) -> Predictor) -> Self {
-        match GuessedVotes::of(&stage.machine, first, prepare) {
+    fn of(stage: &Stage, first: bool, precision: Precision) -> Self {
+        match GuessedVotes::of(&stage.machine, first, precision) {
             Some(votes) => Ready::Votes(Box::new(votes)),
-            None => Ready::Outputs(Box::new(prepare(&stage.evaluated()))),
+            None => Ready::Outputs(Box::new(precision.prepare(&stage.evaluated()))),
         }
     }
 
-    fn answers(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
+    /// Writes the classes of rows, and returns those that are left; `guesses` has the rows in the order given, or is empty.
+    fn see(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[Left], ask: bool, classes: &mut [u32]) -> Result<Vec<Left>> {
         match self {
-            Ready::Outputs(predictor) => predictor.each(points, rows.clone(), |_, outputs| stage.answer_with(outputs, ask)),
-            Ready::Votes(votes) => votes.answers(stage, points, rows, guesses, ask),
+            Ready::Outputs(predictor) => {
+                predictor.each(points, rows, classes, |i, outputs, left| stage.see(rows.at(i), outputs, ask, left))
+            }
+            Ready::Votes(votes) => votes.see(stage, points, rows, guesses, ask, classes),
         }
     }
 }
@@ -48,17 +59,17 @@ impl Ready {
 impl<'a> CascadePredictor<'a> {
     /// Prepares a cascade, in double precision.
     pub fn new(cascade: Cow<'a, Cascade>) -> Self {
-        Self::with(cascade, Predictor::new)
+        Self::with(cascade, Precision::Double)
     }
 
     /// Prepares a cascade in single precision, as [`Predictor::single`].
     pub fn single(cascade: Cow<'a, Cascade>) -> Self {
-        Self::with(cascade, Predictor::single)
+        Self::with(cascade, Precision::Single)
     }
 
-    fn with(cascade: Cow<'a, Cascade>, prepare: fn(&Machine) -> Predictor) -> Self {
-        let stages = cascade.stages.iter().enumerate().map(|(place, stage)| Ready::of(stage, place == 0, prepare)).collect();
-        let full = cascade.full.as_ref().map(|full| Deferred::of(full, prepare));
+    fn with(cascade: Cow<'a, Cascade>, precision: Precision) -> Self {
+        let stages = cascade.stages.iter().enumerate().map(|(place, stage)| Ready::of(stage, place == 0, precision)).collect();
+        let full = cascade.full.as_ref().map(|_| Deferred::of(precision));
         CascadePredictor { cascade, stages, full }
     }
 
@@ -70,41 +81,53 @@ impl<'a> CascadePredictor<'a> {
     /// Answers rows: each stage sees those that the stages before it did not answer.
     pub fn predict(&self, points: &Points) -> Result<Answers> {
         let (n, cascade) = (points.len(), self.cascade());
-        let (mut codes, mut stages, mut evaluations) = (vec![0u32; n], vec![cascade.stages.len(); n], 0u64);
-        let pairs = cascade.full.as_ref().is_some_and(|full| pairwise_of(full).is_some());
-        // None at first: all rows.
-        let mut live: Option<Vec<usize>> = None;
-        let (mut guesses, mut candidates): (Vec<usize>, Vec<Vec<usize>>) = (vec![], vec![]);
-        for (place, (stage, ready)) in cascade.stages.iter().zip(&self.stages).enumerate() {
-            let rows = live.as_deref().map_or(Rows::All(0..n), Rows::Some);
-            evaluations += (rows.len() * stage.machine.n_vectors()) as u64;
-            // Candidate classes are those of the last stage.
-            let last = pairs && place + 1 == cascade.stages.len();
-            let answers = ready.answers(stage, points, &rows, &guesses, last)?;
-            let mut left = vec![];
-            guesses.clear();
-            candidates.clear();
-            for (i, answer) in answers.into_iter().enumerate() {
-                let row = rows.at(i);
-                if answer.score > stage.threshold {
-                    (codes[row], stages[row]) = (answer.class as u32, place);
-                    continue;
-                }
-                left.push(row);
-                guesses.push(answer.class);
-                candidates.push(answer.candidates);
-            }
-            live = Some(left);
+        let size = (BLOCK / points.dim().max(1)).next_multiple_of(ROWS).max(FEWEST);
+        let (mut codes, mut stages) = (vec![0; n], vec![0; n]);
+        // Few rows are done before threads are woken.
+        let found: Vec<Result<(Vec<Left>, u64)>> = if n <= size {
+            vec![self.stages(points, 0, &mut codes, &mut stages)]
+        } else {
+            let blocks = codes.par_chunks_mut(size).zip(stages.par_chunks_mut(size)).enumerate();
+            blocks.map(|(block, (codes, stages))| self.stages(points, block * size, codes, stages)).collect()
+        };
+        let (mut left, mut evaluations) = (vec![], 0);
+        for found in found {
+            let (mut own, needed) = found?;
+            left.append(&mut own);
+            evaluations += needed;
         }
-        let (labels, live) = (cascade.labels(), live.unwrap_or_default());
+        let labels = cascade.labels();
         match cascade.full.as_ref().zip(self.full.as_ref()) {
-            None => live.iter().for_each(|&row| codes[row] = labels.len().saturating_sub(1) as u32),
+            None => left.iter().for_each(|left| codes[left.row] = labels.len().saturating_sub(1) as u32),
             Some((full, deferred)) => {
-                let (classes, needed) = deferred.answer(full, points, &live, &candidates)?;
+                let (classes, needed) = deferred.answer(full, points, &left)?;
                 evaluations += needed;
-                live.iter().zip(classes).for_each(|(&row, class)| codes[row] = class as u32);
+                left.iter().zip(classes).for_each(|(left, class)| codes[left.row] = class);
             }
         }
         Ok(Answers { prediction: Prediction::Classes { labels, codes }, stages, evaluations })
+    }
+
+    /// Rows from the first one on through the stages: their classes and stages, what is left, and the kernel evaluations.
+    fn stages(&self, points: &Points, first: usize, codes: &mut [u32], stages: &mut [usize]) -> Result<(Vec<Left>, u64)> {
+        let (cascade, mut evaluations) = (self.cascade(), 0);
+        let pairs = cascade.full.as_ref().is_some_and(|full| pairwise_of(full).is_some());
+        let mut left: Vec<Left> = vec![];
+        for (place, (stage, ready)) in cascade.stages.iter().zip(&self.stages).enumerate() {
+            // Candidate classes are those of the last stage.
+            let ask = pairs && place + 1 == cascade.stages.len();
+            if place == 0 {
+                evaluations += (codes.len() * stage.machine.n_vectors()) as u64;
+                left = ready.see(stage, points, &Rows::All(first..first + codes.len()), &[], ask, codes)?;
+                continue;
+            }
+            let seen: Vec<usize> = left.iter().map(|left| left.row).collect();
+            evaluations += (seen.len() * stage.machine.n_vectors()) as u64;
+            let mut classes = vec![0; seen.len()];
+            left = ready.see(stage, points, &Rows::Some(&seen), &left, ask, &mut classes)?;
+            seen.iter().zip(classes).for_each(|(row, class)| (codes[row - first], stages[row - first]) = (class, place));
+        }
+        left.iter().for_each(|left| stages[left.row - first] = cascade.stages.len());
+        Ok((left, evaluations))
     }
 }

@@ -110,7 +110,12 @@ impl Decision {
             Decision::Sign { .. } | Decision::Novelty => usize::from(outputs.first().is_some_and(|&f| f > 0.0)),
             Decision::Votes { labels } => {
                 let (n, mut rest) = (labels.len(), outputs);
-                let mut votes = vec![0u32; n];
+                // Up to so many classes without memory.
+                let (mut few, mut many) = ([0u32; 32], vec![]);
+                let votes = few.get_mut(..n).unwrap_or_else(|| {
+                    many.resize(n, 0);
+                    &mut many
+                });
                 for a in 0..n {
                     let (own, others) = rest.split_at((n - a - 1).min(rest.len()));
                     let mut won = 0;
@@ -121,7 +126,7 @@ impl Decision {
                     votes[a] += won;
                     rest = others;
                 }
-                first_largest(&votes)
+                first_largest(votes)
             }
             Decision::Largest { .. } => first_largest(outputs),
             Decision::Codes { .. } => first_largest(&self.class_scores(outputs)),

@@ -1,13 +1,10 @@
 //! What is made of the outputs of rows, chunk by chunk.
 //!
-//! Rows are read where they lie or gathered for a chunk, their numbers are checked by the sums of squares that kernel values need anyway, and outputs are used while they are in cache.
+//! Rows are read where they lie, their numbers are checked by the sums of squares that kernel values need anyway, and outputs are used while they are in cache.
 use std::{cell::Cell, ops::Range};
 
-use super::{
-    Predictor,
-    evaluator::{InputRows, Work},
-};
-use crate::{Error, Result, data::Points, kernel::fused::ROWS, linalg::Matrix, parallel::*};
+use super::{Predictor, evaluator::Work, input::InputRows};
+use crate::{Error, Result, data::Points, kernel::fused::ROWS, parallel::*};
 
 /// Rows of points.
 #[derive(Clone)]
@@ -40,21 +37,10 @@ impl Rows<'_> {
         }
     }
 
-    /// Their range, where they lie one after another.
-    fn lying(&self) -> Option<Range<usize>> {
+    fn input<'a>(&'a self, points: &'a Points) -> InputRows<'a> {
         match self {
-            Rows::All(range) => Some(range.clone()),
-            Rows::Some(rows) => {
-                let first = *rows.first()?;
-                rows.windows(2).all(|pair| pair[0] + 1 == pair[1]).then(|| first..first + rows.len())
-            }
-        }
-    }
-
-    fn gather(&self, points: &Points, into: &mut Points) {
-        if let Rows::Some(rows) = self {
-            let spare = std::mem::replace(into, Points::F64(Matrix::default()));
-            *into = points.select_into(rows, spare);
+            Rows::All(range) => InputRows::Points(points, range.start),
+            Rows::Some(rows) => InputRows::Chosen(points, rows),
         }
     }
 }
@@ -63,7 +49,6 @@ impl Rows<'_> {
 pub(super) struct Space {
     pub work: Work,
     out: Vec<f64>,
-    gathered: Points,
 }
 
 thread_local! {
@@ -75,7 +60,7 @@ const KEPT_FEATURES: usize = 4096;
 
 /// Runs with the space of this thread.
 pub(super) fn with_space<T>(dim: usize, run: impl FnOnce(&mut Space) -> T) -> T {
-    let fresh = || Box::new(Space { work: Work::default(), out: vec![], gathered: Points::F64(Matrix::default()) });
+    let fresh = || Box::new(Space { work: Work::default(), out: vec![] });
     let mut space = SPACE.take().unwrap_or_else(fresh);
     let made = run(&mut space);
     if dim <= KEPT_FEATURES {
@@ -85,47 +70,60 @@ pub(super) fn with_space<T>(dim: usize, run: impl FnOnce(&mut Space) -> T) -> T 
 }
 
 impl Predictor {
-    /// What is made of the outputs of rows, in their order, on all threads of the current pool. Rows one after another are read where they lie, others are gathered for a
-    /// chunk, and outputs are kept for no longer.
-    pub(super) fn each<T: Clone + Default + Send>(
+    /// Writes what is made of the outputs of each row and returns what is left of them, in their order, on all threads of the current pool. Rows are read where they
+    /// lie, and outputs are kept for no longer than a chunk.
+    pub(super) fn each<T: Send, L: Send>(
         &self,
         points: &Points,
-        rows: Rows,
-        make: impl Fn(usize, &[f64]) -> T + Sync,
-    ) -> Result<Vec<T>> {
+        rows: &Rows,
+        made: &mut [T],
+        make: impl Fn(usize, &[f64], &mut Vec<L>) -> T + Sync,
+    ) -> Result<Vec<L>> {
         self.check_width(points)?;
         let q = self.offsets.len();
-        let mut made = vec![T::default(); rows.len()];
         let chunk = |(c, made): (usize, &mut [T])| {
-            let first = c * ROWS;
+            let (first, mut left) = (c * ROWS, Vec::with_capacity(made.len() / 4));
             let rows = rows.part(first..first + made.len());
-            with_space(self.dim, |Space { work, out, gathered }| {
+            with_space(self.dim, |Space { work, out }| {
                 out.resize(made.len() * q, 0.0);
-                match rows.lying() {
-                    Some(lying) => {
-                        let sound = self.chunk(InputRows::Points(points, lying.start), out, work);
-                        if matches!(rows, Rows::All(_)) && !sound && !points.are_finite(lying) {
-                            points.check_finite()?;
-                        }
-                    }
-                    None => {
-                        rows.gather(points, gathered);
-                        self.chunk(InputRows::Points(gathered, 0), out, work);
-                    }
+                let sound = self.chunk(rows.input(points), out, work);
+                if let (Rows::All(range), false) = (&rows, sound)
+                    && !points.are_finite(range.clone())
+                {
+                    points.check_finite()?;
                 }
-                if let Some(place) = out.iter().position(|output| !output.is_finite()) {
-                    return Err(Error::NotFinite { what: "an output", row: rows.at(place / q), column: place % q, value: out[place] });
-                }
-                made.iter_mut().enumerate().for_each(|(i, made)| *made = make(first + i, &out[i * q..(i + 1) * q]));
-                Ok(())
+                check_outputs(out, q, |i| rows.at(i))?;
+                made.iter_mut()
+                    .zip(out.chunks_exact(q.max(1)))
+                    .enumerate()
+                    .for_each(|(i, (made, out))| *made = make(first + i, out, &mut left));
+                Ok(left)
             })
         };
         // What few rows need is done before threads are woken.
-        let chunks: Vec<Result<()>> = match made.len() <= ROWS {
-            true => made.chunks_mut(ROWS).enumerate().map(chunk).collect(),
-            false => made.par_chunks_mut(ROWS).enumerate().map(chunk).collect(),
-        };
-        chunks.into_iter().collect::<Result<()>>()?;
-        Ok(made)
+        if made.len() <= ROWS {
+            return chunk((0, made));
+        }
+        let chunks: Vec<Result<Vec<L>>> = made.par_chunks_mut(ROWS).enumerate().map(chunk).collect();
+        let mut left = vec![];
+        for chunk in chunks {
+            left.append(&mut chunk?);
+        }
+        Ok(left)
+    }
+}
+
+/// An error that names the first row whose outputs overflow: finite rows and models may have kernel values that are not.
+pub(super) fn check_outputs(outputs: &[f64], width: usize, row: impl Fn(usize) -> usize) -> Result<()> {
+    // Without an early end this takes many at once.
+    if outputs.iter().fold(true, |all, output| all & output.is_finite()) {
+        return Ok(());
+    }
+    match outputs.iter().position(|output| !output.is_finite()) {
+        None => Ok(()),
+        Some(place) => {
+            let (row, column) = (row(place / width.max(1)), place % width.max(1));
+            Err(Error::NotFinite { what: "an output", row, column, value: outputs[place] })
+        }
     }
 }

@@ -5,14 +5,18 @@
 //! - Every other kernel, sparse rows of many features, and numbers near overflow: tiles of the kernel block that stay in cache.
 use std::sync::OnceLock;
 
-use super::{Coefficients, Expansion, Pairwise};
+use super::{
+    Coefficients, Expansion, Pairwise,
+    input::{Input, MANY_FEATURES, Mapped, Spare},
+};
 use crate::{
-    data::{Points, Scale, map_dense},
+    data::Points,
     kernel::{
         Kernel,
         block::{Columns, Scratch},
-        fused::{DenseRows, Packed, RowSource, Rows},
-        simd::{Ahead, SimdReal},
+        fused::{Packed, RowSource, Rows},
+        listed::Chosen,
+        simd::SimdReal,
     },
     linalg::{Matrix, Product, Real, dot},
 };
@@ -23,147 +27,23 @@ const FEW_OUTPUTS: usize = 4;
 /// Vectors of one tile of the kernel block.
 const TILE: usize = 256;
 
-/// Sparse rows of more features than this are not spread out.
-const MANY_FEATURES: usize = 4096;
-
 /// Linear machines collapse when the collapsed form has at most this many numbers, or no more than the vectors.
 const COLLAPSED: usize = 1 << 24;
-
-/// Input rows, and the scale that is applied to them; its map is left to [`Input::map`].
-pub(super) struct Input<'a> {
-    pub rows: InputRows<'a>,
-    pub scale: Option<&'a Scale>,
-}
-
-pub(super) enum InputRows<'a> {
-    /// Some rows of points, from the given one on.
-    Points(&'a Points, usize),
-    /// One row.
-    One(&'a [f64]),
-    /// Some rows in memory of the caller, from the given one on.
-    Borrowed(DenseRows<'a>, usize),
-}
-
-impl RowSource for Input<'_> {
-    fn row<'a>(&'a self, i: usize, buffer: &'a mut [f64]) -> (&'a [f64], f64) {
-        let dim = buffer.len();
-        let mut beyond = 0.0;
-        match (&self.rows, self.scale) {
-            (InputRows::One(row), None) => return (row, 0.0),
-            (InputRows::Points(Points::F64(matrix), first), None) => return (&matrix.row(first + i)[..dim], 0.0),
-            (InputRows::Borrowed(DenseRows::F64(values), first), None) => return (&values[(first + i) * dim..][..dim], 0.0),
-            (InputRows::One(row), Some(_)) => buffer.copy_from_slice(row),
-            (InputRows::Borrowed(DenseRows::F64(values), first), Some(_)) => buffer.copy_from_slice(&values[(first + i) * dim..][..dim]),
-            (InputRows::Borrowed(DenseRows::F32(values), first), _) => {
-                buffer.iter_mut().zip(&values[(first + i) * dim..][..dim]).for_each(|(to, &from)| *to = f64::from(from));
-            }
-            (InputRows::Points(points, first), _) => points.copy_rows(first + i..first + i + 1, dim, buffer),
-        }
-        match (&self.rows, self.scale) {
-            (_, Some(scale)) => scale.scale_row(buffer),
-            (InputRows::Points(Points::Sparse(rows), first), None) => {
-                let (columns, values) = rows.row(first + i);
-                let known = columns.partition_point(|&c| (c as usize) < dim);
-                beyond = dot(&values[known..], &values[known..]);
-            }
-            _ => {}
-        }
-        (buffer, beyond)
-    }
-
-    fn dense(&self, dim: usize) -> Option<(DenseRows<'_>, Option<&Scale>)> {
-        Some((self.lying(dim)?, self.scale))
-    }
-
-    fn ahead(&self, count: usize, dim: usize) -> Ahead {
-        match self.lying(dim) {
-            Some(DenseRows::F64(values)) => Ahead::of(values.get(count * dim..).unwrap_or_default()),
-            Some(DenseRows::F32(values)) => Ahead::of(values.get(count * dim..).unwrap_or_default()),
-            None => Ahead::default(),
-        }
-    }
-}
-
-impl Input<'_> {
-    /// The rows as they lie in memory, from the first on; none where they are sparse.
-    pub(super) fn lying(&self, dim: usize) -> Option<DenseRows<'_>> {
-        match self.rows {
-            InputRows::One(row) => Some(DenseRows::F64(row)),
-            InputRows::Points(Points::F64(matrix), first) => Some(DenseRows::F64(&matrix.values()[first * dim..])),
-            InputRows::Points(Points::F32(matrix), first) => Some(DenseRows::F32(&matrix.values()[first * dim..])),
-            InputRows::Points(Points::Sparse(_), _) => None,
-            InputRows::Borrowed(DenseRows::F64(values), first) => Some(DenseRows::F64(&values[first * dim..])),
-            InputRows::Borrowed(DenseRows::F32(values), first) => Some(DenseRows::F32(&values[first * dim..])),
-        }
-    }
-
-    /// `count` rows through the scale and its map, one after another in `mapped.out`.
-    pub fn map(&self, map: &Matrix, count: usize, mapped: &mut Mapped) {
-        let Mapped { rows, out } = mapped;
-        out.resize(count * map.rows(), 0.0);
-        if let (InputRows::Points(Points::Sparse(sparse), first), Some(scale @ Scale { shift: None, .. })) = (&self.rows, self.scale) {
-            return scale.map_sparse(map, sparse, *first..first + count, out);
-        }
-        rows.resize(count * map.cols(), 0.0);
-        // Rows that are scaled are written to the buffer.
-        for (i, row) in rows.chunks_exact_mut(map.cols().max(1)).enumerate() {
-            self.row(i, row);
-        }
-        map_dense(map, rows, out);
-    }
-
-    /// `count` rows scaled, as points: sparse where they can be, else in the memory of `spare`.
-    fn points(&self, count: usize, dim: usize, spare: &mut Spare) -> Points {
-        let keeps_zero = self.scale.is_none_or(|scale| scale.shift.is_none());
-        if let (InputRows::Points(Points::Sparse(rows), first), true) = (&self.rows, keeps_zero) {
-            let chosen: Vec<usize> = (*first..first + count).collect();
-            let rows = rows.select(&chosen);
-            return match self.scale {
-                None => rows.into(),
-                Some(scale) => rows.mapped(|j, v| scale.factor.get(j).map_or(0.0, |factor| v * factor)).into(),
-            };
-        }
-        let mut dense = std::mem::take(&mut spare.rows);
-        dense.resize(count * dim, 0.0);
-        spare.row.resize(dim, 0.0);
-        for (i, to) in (0..count).zip(dense.chunks_exact_mut(dim.max(1))) {
-            to.copy_from_slice(self.row(i, &mut spare.row).0);
-        }
-        Matrix::new(dense, count, dim).unwrap_or_default().into()
-    }
-
-    fn is_wide_and_sparse(&self, dim: usize) -> bool {
-        matches!(self.rows, InputRows::Points(Points::Sparse(_), _)) && dim > MANY_FEATURES
-    }
-}
 
 /// Work space that is reused from chunk to chunk: after the first row of its kind nothing is allocated.
 #[derive(Debug, Default)]
 pub struct Work {
-    double: Buffers<f64>,
-    single: Buffers<f32>,
+    pub(super) double: Buffers<f64>,
+    pub(super) single: Buffers<f32>,
     scratch: Scratch,
     spare: Spare,
     pub(super) mapped: Mapped,
 }
 
-/// Rows on their way through a linear map: scaled, and as the kernel sees them.
 #[derive(Debug, Default)]
-pub(super) struct Mapped {
-    rows: Vec<f64>,
-    pub out: Vec<f64>,
-}
-
-/// Buffers for the rows of a kernel block.
-#[derive(Debug, Default)]
-struct Spare {
-    rows: Vec<f64>,
-    row: Vec<f64>,
-}
-
-#[derive(Debug, Default)]
-struct Buffers<R> {
-    rows: Rows<R>,
+pub(super) struct Buffers<R> {
+    pub rows: Rows<R>,
+    pub chosen: Chosen<R>,
     values: Vec<R>,
     sums: Vec<R>,
 }
@@ -286,7 +166,7 @@ impl<R: SimdReal> Fused<R> {
 
     /// Adds the outputs; false, and nothing added, where a row is too large.
     fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Buffers<R>) -> bool {
-        let Buffers { rows, values, sums } = work;
+        let Buffers { rows, values, sums, .. } = work;
         if !self.packed.take_rows(count, input, rows) {
             return false;
         }

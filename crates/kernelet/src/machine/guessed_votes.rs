@@ -8,44 +8,36 @@ use std::sync::OnceLock;
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
-    cascade::{Answer, EXPONENTIAL, Stage},
+    cascade::{Left, Stage},
     decision::first_largest,
     each::Rows,
+    predict::Precision,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
+
+/// What a kernel value costs beside its features, in multiply-adds.
+const EXPONENTIAL: usize = 10;
 
 /// A machine of dense pairs, made ready.
 #[derive(Debug)]
 pub(super) struct GuessedVotes {
     machine: Machine,
-    prepare: fn(&Machine) -> Predictor,
+    precision: Precision,
     guess: OnceLock<Predictor>,
     /// The pairs of each class.
     classes: Vec<OnceLock<Predictor>>,
     whole: OnceLock<Predictor>,
 }
 
-/// What the pairs of one class say.
-#[derive(Clone)]
-enum Verdict {
-    /// The class wins.
-    Wins(Answer),
-    /// It loses most to this one.
-    Loses(usize),
-}
-
-impl Default for Verdict {
-    fn default() -> Self {
-        Verdict::Loses(0)
-    }
-}
+/// A row whose class is not known yet: its place among those asked for, and the class that is guessed.
+type Guess = (usize, usize);
 
 /// A pair of a class: its place among all, the other class, and 1 where the class is the first of the pair, else -1.
 type Pair = (usize, usize, f64);
 
 impl GuessedVotes {
     /// None for machines that decide otherwise, or have so few pairs or so many features that it takes less to evaluate all pairs; the first stage makes its own guesses.
-    pub fn of(machine: &Machine, first: bool, prepare: fn(&Machine) -> Predictor) -> Option<Self> {
+    pub fn of(machine: &Machine, first: bool, precision: Precision) -> Option<Self> {
         let Decision::Votes { labels } = &machine.decision else { return None };
         let all = labels.len() * labels.len().saturating_sub(1) / 2;
         let dense = matches!(machine.expansion.coefficients, Coefficients::Dense(_));
@@ -54,72 +46,84 @@ impl GuessedVotes {
         let guessed = (value + own) + (value + own) / 4 + if first { (value + own) / 2 } else { 0 };
         (dense && machine.n_outputs() == all && guessed < value + all).then(|| GuessedVotes {
             machine: machine.clone(),
-            prepare,
+            precision,
             guess: OnceLock::new(),
             classes: labels.iter().map(|_| OnceLock::new()).collect(),
             whole: OnceLock::new(),
         })
     }
 
-    /// What the stage makes of rows, with the candidate classes where they are asked for; `guesses` has a class for each row, or is empty.
-    pub fn answers(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[usize], ask: bool) -> Result<Vec<Answer>> {
+    /// Writes the classes of rows and returns those that are left, with the candidate classes where they are asked for; `guesses` has a class for each row, or is empty.
+    pub fn see(&self, stage: &Stage, points: &Points, rows: &Rows, guesses: &[Left], ask: bool, classes: &mut [u32]) -> Result<Vec<Left>> {
         if rows.len() == 0 {
             return Ok(vec![]);
         }
-        let own;
-        let guesses = if guesses.is_empty() {
-            own = self
-                .guess
-                .get_or_init(|| Predictor::single(&self.sums()))
-                .each(points, rows.clone(), |_, outputs| first_largest(outputs))?;
-            &own
-        } else {
-            guesses
+        let mut guesses: Vec<Guess> = match guesses {
+            [] => {
+                let sums = self.guess.get_or_init(|| Predictor::single(&self.sums()));
+                sums.each(points, rows, classes, |_, outputs, _: &mut Vec<()>| first_largest(outputs) as u32)?;
+                classes.iter().map(|class| *class as usize).enumerate().collect()
+            }
+            guesses => guesses.iter().map(|left| left.class as usize).enumerate().collect(),
         };
-        let mut answers: Vec<Option<Answer>> = (0..rows.len()).map(|_| None).collect();
-        let mut left: Vec<(usize, usize)> = guesses.iter().copied().enumerate().collect();
+        let mut left = vec![];
         for _ in 0..2 {
-            left = self.ask(stage, points, rows, &left, ask, &mut answers)?;
+            guesses = self.ask(stage, points, rows, &guesses, ask, classes, &mut left)?;
         }
-        if !left.is_empty() {
-            let chosen: Vec<usize> = left.iter().map(|(place, _)| rows.at(*place)).collect();
-            let ready = self.whole.get_or_init(|| (self.prepare)(&self.machine));
-            let found = ready.each(points, Rows::Some(&chosen), |_, outputs| stage.answer_with(outputs, ask))?;
-            left.iter().zip(found).for_each(|((place, _), found)| answers[*place] = Some(found));
+        if !guesses.is_empty() {
+            let chosen: Vec<usize> = guesses.iter().map(|(place, _)| rows.at(*place)).collect();
+            let mut found = vec![0; chosen.len()];
+            let whole = self.whole.get_or_init(|| self.precision.prepare(&self.machine));
+            left.extend(whole.each(points, &Rows::Some(&chosen), &mut found, |i, outputs, left| stage.see(chosen[i], outputs, ask, left))?);
+            guesses.iter().zip(found).for_each(|((place, _), class)| classes[*place] = class);
         }
-        Ok(answers.into_iter().flatten().collect())
+        left.sort_unstable_by_key(|left: &Left| left.row);
+        Ok(left)
     }
 
-    /// Evaluates rows by the pairs of a class each. Those that lose one of them are left, with the class that beats them most.
+    /// Evaluates rows by the pairs of a class each. Returns those that lose one of them, with the class that beats them most.
+    #[allow(clippy::too_many_arguments)]
     fn ask(
         &self,
         stage: &Stage,
         points: &Points,
         rows: &Rows,
-        asked: &[(usize, usize)],
+        guesses: &[Guess],
         ask: bool,
-        answers: &mut [Option<Answer>],
-    ) -> Result<Vec<(usize, usize)>> {
+        classes: &mut [u32],
+        left: &mut Vec<Left>,
+    ) -> Result<Vec<Guess>> {
         let mut groups = vec![vec![]; self.classes.len()];
-        asked.iter().for_each(|&(place, class)| groups[class].push(place));
+        guesses.iter().for_each(|&(place, class)| groups[class].push(place));
         let groups: Vec<(usize, Vec<usize>)> = groups.into_iter().enumerate().filter(|(_, places)| !places.is_empty()).collect();
         let found = groups.into_par_iter().map(|(class, places)| {
             let own: Vec<Pair> = self.pairs(class).collect();
-            let ready = self.classes[class].get_or_init(|| (self.prepare)(&self.of_pairs(&own)));
+            let ready = self.classes[class].get_or_init(|| self.precision.prepare(&self.of_pairs(&own)));
             let chosen: Vec<usize> = places.iter().map(|&place| rows.at(place)).collect();
-            Ok((places, ready.each(points, Rows::Some(&chosen), |_, outputs| verdict(stage, class, &own, outputs, ask))?))
+            let mut beaten = vec![None; chosen.len()];
+            let left = ready.each(points, &Rows::Some(&chosen), &mut beaten, |i, outputs, left| {
+                let beaten = beaten_by(&own, outputs);
+                if beaten.is_none() {
+                    let score = outputs.iter().map(|f| f.abs()).fold(f64::INFINITY, f64::min);
+                    let others = own.iter().zip(outputs).map(|((_, other, _), f)| (*other, f.abs()));
+                    stage.leave(chosen[i], (class, score), ask.then_some(others), left);
+                }
+                beaten
+            })?;
+            Ok((class, places, beaten, left))
         });
-        let mut left = vec![];
+        let mut unknown = vec![];
         for found in found.collect::<Vec<Result<_>>>() {
-            let (places, verdicts): (Vec<usize>, Vec<Verdict>) = found?;
-            for (place, verdict) in places.into_iter().zip(verdicts) {
-                match verdict {
-                    Verdict::Wins(answer) => answers[place] = Some(answer),
-                    Verdict::Loses(other) => left.push((place, other)),
+            let (class, places, beaten, more) = found?;
+            left.extend(more);
+            for (place, beaten) in places.into_iter().zip(beaten) {
+                match beaten {
+                    None => classes[place] = class as u32,
+                    Some(other) => unknown.push((place, other)),
                 }
             }
         }
-        Ok(left)
+        Ok(unknown)
     }
 
     fn pairs(&self, class: usize) -> impl Iterator<Item = Pair> {
@@ -152,23 +156,16 @@ impl GuessedVotes {
     }
 }
 
-/// What the pairs of a class say of a row. An output above 0 is a vote for the first class of the pair.
-fn verdict(stage: &Stage, class: usize, own: &[Pair], outputs: &[f64], ask: bool) -> Verdict {
+/// The class that beats a class most by the outputs of its pairs; none where it wins all. An output above 0 is a vote for the first class of the pair.
+fn beaten_by(own: &[Pair], outputs: &[f64]) -> Option<usize> {
     let beaten = own.iter().zip(outputs).filter(|((_, _, sign), f)| (**f > 0.0) != (*sign > 0.0));
-    if let Some(((_, other, _), _)) = beaten.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())) {
-        return Verdict::Loses(*other);
-    }
-    let score = outputs.iter().map(|f| f.abs()).fold(f64::INFINITY, f64::min);
-    Verdict::Wins(match ask {
-        true => stage.answer_of(class, score, own.iter().zip(outputs).map(|((_, other, _), f)| (*other, f.abs()))),
-        false => Answer { class, score, candidates: vec![] },
-    })
+    beaten.max_by(|a, b| a.1.abs().total_cmp(&b.1.abs())).map(|((_, other, _), _)| *other)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::Kernel;
+    use crate::{kernel::Kernel, machine::cascade::Candidates};
 
     #[test]
     fn any_guess_leads_to_the_class_the_score_and_the_candidates_of_all_pairs() {
@@ -195,23 +192,29 @@ mod tests {
         };
         let stage = Stage { machine: machine.clone(), head: None, threshold: 0.05, exits: 0.0 };
         let all = machine.outputs_for(&points).unwrap();
-        let ready = GuessedVotes::of(&machine, false, Predictor::new).unwrap();
+        let ready = GuessedVotes::of(&machine, false, Precision::Double).unwrap();
         let rows = Rows::All(0..n);
         let (mut with_candidates, mut by_sums) = (0, 0);
         for shift in 0..4 {
             // The last time the guesses are its own.
-            let shifted = |row: &[f64]| (machine.decision.class(row) + shift) % q;
-            let guesses: Vec<usize> = if shift < 3 { all.iter().map(shifted).collect() } else { vec![] };
-            let answers = ready.answers(&stage, &points, &rows, &guesses, true).unwrap();
-            assert_eq!(answers.len(), n);
-            for (have, outputs) in answers.iter().zip(all.iter()) {
-                let want = stage.answer_with(outputs, true);
-                assert!(have.class == want.class && (have.score - want.score).abs() < 1e-12);
-                assert_eq!(have.candidates, want.candidates);
-                let judged = stage.judge(outputs);
-                let near = judged.ranks.iter().take_while(|rank| rank.1 <= stage.threshold).count();
-                assert_eq!(have.candidates.len(), if (2..q).contains(&near) { near } else { 0 });
-                with_candidates += usize::from(!have.candidates.is_empty());
+            let shifted = |(row, outputs): (usize, &[f64])| {
+                let class = ((machine.decision.class(outputs) + shift) % q) as u32;
+                Left { row, class, candidates: Candidates::default() }
+            };
+            let guesses: Vec<Left> = if shift < 3 { all.iter().enumerate().map(shifted).collect() } else { vec![] };
+            let mut classes = vec![0; n];
+            let left = ready.see(&stage, &points, &rows, &guesses, true, &mut classes).unwrap();
+            let mut want = vec![];
+            for (row, (class, outputs)) in classes.iter().zip(all.iter()).enumerate() {
+                assert_eq!(*class, stage.see(row, outputs, true, &mut want));
+            }
+            assert!(!left.is_empty() && left.len() == want.len());
+            for (have, want) in left.iter().zip(&want) {
+                assert_eq!((have.row, have.class, have.candidates), (want.row, want.class, want.candidates));
+                let ranks = stage.judge(all.row(have.row)).ranks;
+                let near = ranks.iter().take_while(|rank| rank.1 <= stage.threshold).count();
+                assert_eq!(have.candidates.classes().len(), if (2..q).contains(&near) { near } else { 0 });
+                with_candidates += usize::from(!have.candidates.classes().is_empty());
             }
         }
         let sums = ready.guess.get().unwrap().outputs(&points).unwrap();
@@ -222,6 +225,6 @@ mod tests {
         }
         assert!(with_candidates > 0 && by_sums > n / 2, "{with_candidates} {by_sums}");
         let few = Machine { decision: Decision::Features, ..machine };
-        assert!(GuessedVotes::of(&few, false, Predictor::new).is_none());
+        assert!(GuessedVotes::of(&few, false, Precision::Double).is_none());
     }
 }

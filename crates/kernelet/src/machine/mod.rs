@@ -9,6 +9,7 @@ mod evaluator;
 mod expansion;
 mod features;
 mod guessed_votes;
+mod input;
 mod log_variance;
 mod metadata;
 mod norm;
@@ -21,7 +22,7 @@ mod predict;
 mod probability;
 mod sets;
 
-pub use crate::kernel::fused::DenseRows;
+pub use crate::kernel::fused_rows::DenseRows;
 pub use calibration::{Calibration, Curve};
 pub use decision::Decision;
 pub use evaluator::Work;

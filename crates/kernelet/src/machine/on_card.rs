@@ -5,13 +5,14 @@ use crate::parallel::*;
 
 use super::{
     Machine,
-    evaluator::{Input, InputRows, Mapped, Work},
+    evaluator::Work,
+    input::{Input, InputRows, Mapped},
     predict::Predictor,
 };
 use crate::{
     Error, Result,
     device::{Card, CardArray, CardSums, Fill, Packed},
-    kernel::fused::{DenseRows, ROWS, RowSource},
+    kernel::fused::{DenseRows, Lying, ROWS, RowSource},
 };
 
 /// The sums of a machine on a card.
@@ -49,10 +50,12 @@ impl OnCard {
         let n = out.len() / q.max(1);
         let scale = predictor.scale.as_ref();
         let first = Input { rows: rows(0), scale };
-        let raw = scale.is_none() && matches!(first.lying(dim), Some(DenseRows::F32(_)));
+        let raw = scale.is_none() && matches!(first.lying(dim), Some(Lying { rows: DenseRows::F32(_), .. }));
         let copy = |range: Range<usize>, to: &mut [f32]| {
             to.par_chunks_mut(ROWS * dim).enumerate().for_each(|(c, to)| {
-                if let Some(DenseRows::F32(from)) = (Input { rows: rows(range.start + c * ROWS), scale: None }).lying(dim) {
+                if let Some(Lying { rows: DenseRows::F32(from), .. }) =
+                    (Input { rows: rows(range.start + c * ROWS), scale: None }).lying(dim)
+                {
                     to.copy_from_slice(&from[..to.len()]);
                 }
             });

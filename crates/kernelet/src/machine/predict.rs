@@ -5,8 +5,9 @@
 //! fixed order, so any number of threads gives the same bits.
 use super::{
     Decision, Machine,
-    each::with_space,
-    evaluator::{Evaluator, Input, InputRows, Work},
+    each::{check_outputs, with_space},
+    evaluator::{Evaluator, Work},
+    input::{Input, InputRows},
 };
 #[cfg(feature = "cuda")]
 use crate::device::CardArray;
@@ -79,6 +80,22 @@ pub struct Predictor {
     pub(super) dim: usize,
 }
 
+/// In which precision machines are prepared.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Precision {
+    Double,
+    Single,
+}
+
+impl Precision {
+    pub fn prepare(self, machine: &Machine) -> Predictor {
+        match self {
+            Precision::Double => Predictor::new(machine),
+            Precision::Single => Predictor::single(machine),
+        }
+    }
+}
+
 impl Predictor {
     /// Prepares a machine, in double precision.
     pub fn new(machine: &Machine) -> Self {
@@ -135,7 +152,7 @@ impl Predictor {
             return Ok(out);
         }
         self.all(&|first| InputRows::Points(points, first), out.values_mut())?;
-        check_outputs(out.values(), q)?;
+        check_outputs(out.values(), q, |row| row)?;
         Ok(out)
     }
 
@@ -153,7 +170,7 @@ impl Predictor {
             return Err(Error::Shape { what: "numbers of the rows", expected: count * self.dim, found: numbers });
         }
         self.all(&|first| InputRows::Borrowed(rows, first), out)?;
-        check_outputs(out, q)
+        check_outputs(out, q, |row| row)
     }
 
     /// The outputs of rows that lie on the predictor's card, written to an array there in the order of the caller's stream (0: the default one); returns when they are
@@ -203,15 +220,8 @@ impl Predictor {
         let q = self.offsets.len().max(1);
         out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(&self.offsets));
         let (input, count) = (Input { rows, scale: self.scale.as_ref() }, out.len() / q);
-        let Some(map) = input.scale.and_then(|scale| scale.map.as_ref()) else {
-            return self.evaluator.add(&input, count, out, work);
-        };
-        let mut mapped = std::mem::take(&mut work.mapped);
-        input.map(map, count, &mut mapped);
-        let rows = InputRows::Borrowed(DenseRows::F64(&mapped.out), 0);
-        self.evaluator.add(&Input { rows, scale: None }, count, out, work);
-        work.mapped = mapped;
-        false
+        let found = input.mapped(count, work, |input, work| self.evaluator.add(input, count, out, work));
+        found && self.scale.as_ref().is_none_or(|scale| scale.map.is_none())
     }
 }
 
@@ -241,17 +251,6 @@ impl Machine {
     /// Classes, targets or features for every row.
     pub fn predict(&self, points: &Points) -> Result<Prediction> {
         Predictor::new(self).predict(points)
-    }
-}
-
-/// An error that names the first row whose outputs overflow: finite rows and models may have kernel values that are not.
-fn check_outputs(outputs: &[f64], width: usize) -> Result<()> {
-    match outputs.iter().position(|output| !output.is_finite()) {
-        None => Ok(()),
-        Some(place) => {
-            let (row, column) = (place / width.max(1), place % width.max(1));
-            Err(Error::NotFinite { what: "an output", row, column, value: outputs[place] })
-        }
     }
 }
 

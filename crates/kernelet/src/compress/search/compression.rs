@@ -8,7 +8,7 @@ use super::{
     certify::Trust,
     goals::Goals,
     origin::recognise,
-    recalibrate::{recalibrated, recalibrated_by_folds},
+    recalibrate::{LEFT_OUT, recalibrated, recalibrated_by_folds},
     run::{Candidate, Run},
     strategy::Strategy,
     validation::{FEW, Metric, Metrics, Parts, Validator},
@@ -144,7 +144,7 @@ impl Compression<'_> {
         };
         let trained_further = small != found.machine;
         let strategy = found.strategy.filter(|_| unseen && trained_further).map(|strategy| &self.strategies[strategy]);
-        let folded = strategy.map_or(Ok(None), |strategy| recalibrated_by_folds(&found.machine, strategy, &all, watch))?;
+        let folded = strategy.map_or(Ok(None), |strategy| recalibrated_by_folds(&found.machine, strategy, &all, LEFT_OUT, watch))?;
         let calibration = match (folded, validator.rows()) {
             (None, Some(rows)) => recalibrated(&found.machine, machine, rows, unseen)?,
             (folded, _) => folded,

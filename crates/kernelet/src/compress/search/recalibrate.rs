@@ -9,8 +9,8 @@
 //! the large machine for it, make it too sure.
 //!
 //! A machine that is trained further on its validation rows has seen them, and before that it was a worse one: fitted to those outputs the temperature is too high, and they
-//! are few. So the further training is repeated five times without a fifth of all rows, and the curves are fitted to what each machine makes of the rows that it was
-//! trained without. Its vectors started where some of these had a part in moving them, but a fit to all rows is a steadier one, and closer on new rows than one to the validation rows.
+//! are few. So the further training is repeated without a fifth of all rows, five times or until 5,000 rows were left out, and the curves are fitted to what each machine
+//! makes of the rows that it was trained without. Its vectors started where some of these had a part in moving them, but a fit to all rows is a steadier one, and closer on new rows than one to the validation rows.
 use super::strategy::Strategy;
 use crate::{
     Result,
@@ -24,8 +24,10 @@ use crate::{
 
 /// Labels of unseen rows that are enough to decide alone.
 const ENOUGH: usize = 100;
-/// Parts of the rows that further training leaves out in turn.
+/// Parts of the rows that further training leaves out in turn ..
 const FOLDS: usize = 5;
+/// .. until there are outputs of so many rows, or of all: a temperature is one number.
+pub(super) const LEFT_OUT: usize = 5000;
 
 /// The calibration of `small` on rows as they come from files; none where the large machine has none or the rule has no curves. `unseen` is true where
 /// the small machine does not depend on these rows.
@@ -37,13 +39,23 @@ pub(crate) fn recalibrated(small: &Machine, large: &Machine, rows: &Dataset, uns
 }
 
 /// The softmax of the machine that `small` becomes when it is trained further on the rows of `all`; none for other rules, whose curves follow the large machine's, where that has no
-/// probabilities, where the rows have no classes or are too few, or time is over.
-pub(super) fn recalibrated_by_folds(small: &Machine, strategy: &Strategy, all: &Task, watch: &Watch) -> Result<Option<Calibration>> {
+/// probabilities, where the rows have no classes or are too few, or time is over. So many rows are left out once, or all.
+pub(super) fn recalibrated_by_folds(
+    small: &Machine,
+    strategy: &Strategy,
+    all: &Task,
+    wanted: usize,
+    watch: &Watch,
+) -> Result<Option<Calibration>> {
     let softmax = matches!(small.decision, Decision::Largest { .. } | Decision::Codes { .. });
     let enough = |data: &&Dataset| softmax && data.classes().is_ok() && data.len() >= ENOUGH && all.machine.check_probabilities().is_ok();
     let Some(rows) = all.data.filter(enough) else { return Ok(None) };
     let mut outputs = Matrix::zeros(rows.len(), small.n_outputs());
+    let mut left_out = vec![];
     for fold in stratified_folds(&rows.target, FOLDS, 0)? {
+        if left_out.len() >= wanted {
+            break;
+        }
         let others = rows.without(&fold);
         let again = strategy.again(small.clone(), &Task { data: Some(&others), ..*all }, watch)?;
         if watch.cancelled() || again.decision != small.decision {
@@ -51,8 +63,10 @@ pub(super) fn recalibrated_by_folds(small: &Machine, strategy: &Strategy, all: &
         }
         let found = again.outputs_for(&rows.points.select(&fold))?;
         fold.iter().zip(found.iter()).for_each(|(&i, found)| outputs.row_mut(i).copy_from_slice(found));
+        left_out.extend(fold);
     }
-    fitted(&small.decision, &outputs, all.machine, rows, true)
+    left_out.sort_unstable();
+    fitted(&small.decision, &outputs.select(&left_out), all.machine, &rows.select(&left_out), true)
 }
 
 /// The curves of outputs.
@@ -192,17 +206,20 @@ mod tests {
             let p = machine.probabilities(&machine.outputs_for(&new.points).unwrap()).unwrap();
             score_probabilities(&p, &large.decision.labels(), &new).unwrap().log_loss
         };
-        let by_folds = |data: &Dataset| {
+        let until = |wanted: usize, data: &Dataset| {
             let task = Task { machine: &large, data: Some(data), candidates: None };
-            recalibrated_by_folds(&small, &strategy, &task, &Watch::none()).unwrap()
+            recalibrated_by_folds(&small, &strategy, &task, wanted, &Watch::none()).unwrap()
         };
+        let by_folds = |data: &Dataset| until(LEFT_OUT, data);
         // Beside the best temperature on new rows, and that of rows which the machine has seen.
-        let [folded, best, seen] = [
+        let [folded, fewer, best, seen] = [
             loss(by_folds(&data)),
+            loss(until(150, &data)),
             loss(recalibrated(&further, &large, &new, true).unwrap()),
             loss(recalibrated(&further, &large, &held_out, true).unwrap()),
         ];
         assert!(folded < best + 0.01 && seen > best + 0.1, "{folded} {best} {seen}");
+        assert!(fewer != folded && fewer < best + 0.03, "two of the five parts: {fewer} {folded}");
         assert_eq!(by_folds(&data.select(&(0..ENOUGH - 1).collect::<Vec<_>>())), None);
         let Target::Classes(classes) = &data.target else { panic!() };
         let rare: Vec<usize> =

@@ -18,6 +18,7 @@ use crate::{
     data::{Points, RowBlock, RowBlocks},
     device::{Card, CardLoss, CardRows, RowParts, Wanted},
     kernel::Kernel,
+    learn::direct::Transform,
     linalg::{Lower, Matrix, dot},
 };
 
@@ -98,6 +99,7 @@ impl<'a> CardEngine<'a> {
             gradient: sums.gradient,
             moved,
             totals,
+            metric: vec![],
             curved: sums.curved,
         })
     }
@@ -202,12 +204,16 @@ fn inverse(factor: &Matrix) -> Matrix {
 impl Engine for CardEngine<'_> {
     fn pass(&mut self, ask: &Ask) -> Result<Sums> {
         match ask {
-            Ask::Scout { .. } => LocalEngine { blocks: self.blocks }.pass(ask),
-            Ask::Fit(fit) => self.fit(fit).map(|sums| Sums::Fit(Box::new(sums))),
+            // A card has no sums for a metric.
+            Ask::Fit(fit) if fit.transform == Transform::None => self.fit(fit).map(|sums| Sums::Fit(Box::new(sums))),
+            _ => LocalEngine { blocks: self.blocks }.pass(ask),
         }
     }
 
     fn rounds(&mut self, from: &Beginning) -> Option<Result<Box<dyn Rounds + '_>>> {
+        if *from.transform != Transform::None {
+            return None;
+        }
         let n_rows = self.blocks.outline().n_rows as f64;
         let placed = self.held(from.problem, from.kernel, from.vectors.cols()).and_then(|(held, gamma)| {
             // Coordinates that are made there are those of no factor that is known here.
@@ -283,6 +289,7 @@ mod tests {
             let width = m + problem.offset();
             let ask = FitAsk {
                 kernel,
+                transform: Transform::None,
                 vectors,
                 factor: frame.lower().matrix().clone(),
                 weights: Matrix::from_fn(width, n_outputs, |_, _| 0.3 * draw.normal()),
@@ -338,7 +345,7 @@ mod tests {
             let solved = |engine: &mut dyn Engine| {
                 let mut solver = Solver { engine, problem: &problem, last: None, passes: 0, engine_failed: false };
                 let mut gradient = vec![0.0; m * data.dim()];
-                let optimum = solver.solve(&kernel, &vectors, 1e-11, &mut gradient).unwrap();
+                let optimum = solver.solve(&kernel, &Transform::None, &vectors, 1e-11, &mut gradient).unwrap().0;
                 assert!(solver.passes > 1, "{}", solver.passes);
                 (optimum, gradient)
             };
@@ -369,7 +376,7 @@ mod tests {
         let kernel = Kernel::gaussian(1.0 / data.dim() as f64);
         let value = |engine: &mut dyn Engine| {
             let mut solver = Solver { engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-            solver.solve(&kernel, &vectors, 1e-11, &mut []).unwrap().value
+            solver.solve(&kernel, &Transform::None, &vectors, 1e-11, &mut []).unwrap().0.value
         };
         let (have, want) = (value(&mut CardEngine::new(0, &held).unwrap()), value(&mut LocalEngine { blocks: &held }));
         assert!((have / want - 1.0).abs() < 1e-4, "{have} {want}");

@@ -6,7 +6,7 @@ use super::{
     checkpoint::Kept,
     engine::{Engine, LocalEngine},
     newton::Optimum,
-    search::{Descent, Found},
+    search::{Descent, Found, MakeMachine, Place},
     solver::Solver,
     sums::{ScoutSums, Sums},
 };
@@ -18,10 +18,9 @@ use crate::{
     kernel::Kernel,
     learn::{
         ClassWeights, Fit, LogisticRows, Report,
-        direct::{Growth, Init, Learned, Search, status},
+        direct::{Growth, Init, Learned, Search, Variables, feature_scales, status},
     },
-    linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata, MetricMetadata},
     watch::Watch,
 };
 
@@ -158,9 +157,6 @@ impl BlockLearner {
             Err(Error::Unsupported { method: "training by blocks", with: with.into(), instead: instead.into() })
         };
         match () {
-            () if self.search.metric.learned != Learned::Nothing => {
-                unsupported("a learned metric", "learn it on a sample first, and take its scales")
-            }
             () if self.search.growth != Growth::None => unsupported("a growing number of vectors", "use all vectors from the beginning"),
             () if self.sample_first == Some(0) => Err(Error::parameter("sample-first", 0, "at least 1")),
             () if self.sample_first.is_some() && self.search.checkpoint.is_some() => {
@@ -211,7 +207,7 @@ impl BlockLearner {
         let rows = scale.map(|scale| scale.apply(points)).transpose()?;
         let rows = rows.as_ref().unwrap_or(points);
         check_dense("direct training", rows, self.search.n_vectors)?;
-        let make = |vectors: &Matrix, optimum: &Optimum| self.machine(outline, scout, (kernel, &problem), vectors, optimum);
+        let make = |place: &Place, optimum: &Optimum| self.machine(outline, scout, (kernel, &problem), place, optimum);
         let mut best: Option<Found> = None;
         let mut passes = 1;
         for number in 0..self.search.starts as u64 {
@@ -231,22 +227,24 @@ impl BlockLearner {
                 (kept, begun) = (Some(RefCell::new(file)), known);
             }
             let (mut start, earlier) = match begun {
-                Some((vectors, steps)) => {
-                    let found = vectors.len() / dim.max(1);
-                    (Matrix::new(vectors, found, dim).unwrap_or_default(), steps)
+                Some((vectors, steps)) => (Variables::of_values(&vectors, vectors.len() / dim.max(1), dim), steps),
+                None => {
+                    let z = self.search.init.first(kernel, rows, n_vectors, seed, watch)?;
+                    (Variables { z, metric: self.search.metric.first(dim)? }, 0)
                 }
-                None => (self.search.init.first(kernel, rows, n_vectors, seed, watch)?, 0),
             };
             let mut search = self.search.clone();
+            // The value is divided by the factor of the estimator.
+            search.metric.penalty /= self.estimator.factor();
             if let Some(count) = self.sample_first.filter(|&count| (count as u64) < outline.n_rows) {
-                start = self.on_sample(outline, scout, &problem, (kernel, start, count), watch)?;
+                start = self.on_sample((outline, scout), &problem, &search, (kernel, start, count), watch)?;
                 search.iterations = self.search.iterations.div_ceil(STEPS_AFTER_SAMPLE);
             }
             let descent = Descent { kernel, search: &search, inexact: self.inexact, machine: &make, kept, watch };
             let solver = Solver { engine: &mut *engine, problem: &problem, last: None, passes: 0, engine_failed: false };
             let found = descent.run(solver, start, earlier)?;
             passes += found.passes;
-            if best.as_ref().is_none_or(|best| found.optimum.value < best.optimum.value) {
+            if best.as_ref().is_none_or(|best| found.value < best.value) {
                 best = Some(found);
             }
         }
@@ -254,23 +252,16 @@ impl BlockLearner {
         self.finished(found, outline, &make, passes, watch)
     }
 
-    fn finished(
-        &self,
-        found: Found,
-        outline: &Outline,
-        make: &dyn Fn(&Matrix, &Optimum) -> Result<Machine>,
-        passes: u64,
-        watch: &Watch,
-    ) -> Result<BlockFit> {
-        let Found { vectors, optimum, iterations, ended, .. } = found;
-        let machine = make(&vectors, &optimum)?;
+    fn finished(&self, found: Found, outline: &Outline, make: &MakeMachine, passes: u64, watch: &Watch) -> Result<BlockFit> {
+        let Found { place, optimum, value, iterations, ended, .. } = found;
+        let machine = make(&place, &optimum)?;
         machine.check()?;
         let report = Report {
-            objective: self.estimator.factor() * optimum.value,
+            objective: self.estimator.factor() * value,
             dual_objective: None,
             iterations: iterations as u64,
             status: status(ended),
-            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(vectors.rows() as u64),
+            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(place.at.z.rows() as u64),
             support: None,
         };
         let each = if outline.labels.is_empty() { machine.n_outputs() as f64 } else { 1.0 };
@@ -294,15 +285,15 @@ impl BlockLearner {
         Ok(Problem { loss, n_classes: outline.labels.len(), n_outputs, costs, scale: scale.cloned() })
     }
 
-    /// The vectors of a search on the first rows of the sample, whose losses stand for all.
+    /// The variables of a search on the first rows of the sample, whose losses stand for all.
     fn on_sample(
         &self,
-        outline: &Outline,
-        scout: &ScoutSums,
+        (outline, scout): (&Outline, &ScoutSums),
         problem: &Problem,
-        (kernel, start, count): (&Kernel, Matrix, usize),
+        search: &Search,
+        (kernel, start, count): (&Kernel, Variables, usize),
         watch: &Watch,
-    ) -> Result<Matrix> {
+    ) -> Result<Variables> {
         let sample = &scout.sample;
         let rows: Vec<usize> = (0..sample.keys.len().min(count)).collect();
         let held = Dataset {
@@ -312,11 +303,11 @@ impl BlockLearner {
         let held = HeldBlocks::within(&held, self.search.memory_bytes)?;
         let stands_for = outline.n_rows as f64 / rows.len().max(1) as f64;
         let problem = Problem { costs: problem.costs.iter().map(|cost| cost * stands_for).collect(), ..problem.clone() };
-        let make = |_: &Matrix, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
-        let descent = Descent { kernel, search: &self.search, inexact: self.inexact, machine: &make, kept: None, watch };
+        let make = |_: &Place, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
+        let descent = Descent { kernel, search, inexact: self.inexact, machine: &make, kept: None, watch };
         let mut engine = LocalEngine { blocks: &held };
         let solver = Solver { engine: &mut engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-        Ok(descent.run(solver, start, 0)?.vectors)
+        Ok(descent.run(solver, start, 0)?.place.at)
     }
 
     fn machine(
@@ -324,13 +315,25 @@ impl BlockLearner {
         outline: &Outline,
         scout: &ScoutSums,
         (kernel, problem): (&Kernel, &Problem),
-        vectors: &Matrix,
+        place: &Place,
         optimum: &Optimum,
     ) -> Result<Machine> {
-        let m = vectors.rows();
+        let (transform, m) = (&place.transform, place.at.z.rows());
+        let scale = match (&problem.scale, transform.scale()) {
+            (Some(scale), Some(learned)) => Some(scale.then(&learned)?),
+            (scale, learned) => learned.or_else(|| scale.clone()),
+        };
         let offsets = if problem.offset() == 1 { optimum.x.row(m).to_vec() } else { vec![0.0; problem.n_outputs] };
         let objective = Some(self.estimator.factor() * optimum.value).filter(|value| value.is_finite());
+        let metric = MetricMetadata {
+            learned: self.search.metric.learned.name().into(),
+            used: true,
+            penalty: Some(self.search.metric.penalty),
+            feature_scales: transform.scale().as_ref().map(feature_scales).unwrap_or_default(),
+            ..MetricMetadata::default()
+        };
         let common = Metadata {
+            metric: (self.search.metric.learned != Learned::Nothing).then_some(metric),
             learner: Some(self.estimator.name().into()),
             n_rows: Some(outline.n_rows as usize),
             seen: Some(scout.seen.clone()),
@@ -349,12 +352,12 @@ impl BlockLearner {
         Ok(Machine {
             expansion: Expansion {
                 kernel: kernel.clone(),
-                vectors: vectors.clone().into(),
+                vectors: place.hats().into_owned().into(),
                 coefficients: Coefficients::Dense(optimum.coefficients.clone()),
             },
             offsets,
             decision: self.estimator.decision(outline),
-            scale: problem.scale.clone(),
+            scale,
             names: outline.names.clone(),
             calibration,
             metadata,

@@ -1,7 +1,7 @@
 //! Newton's method for the weights on given vectors: rounds end when the next promises less than a given fraction of the value, which is then estimated by subtracting what
 //! is promised.
 use super::ask::Problem;
-use crate::{Error, Result, kernel::Kernel, linalg::Matrix};
+use crate::{Error, Result, kernel::Kernel, learn::direct::Transform, linalg::Matrix};
 
 /// Rounds after which the best so far is returned.
 const MOST_ROUNDS: usize = 50;
@@ -19,7 +19,9 @@ pub struct Beginning<'a> {
     pub problem: &'a Problem,
     /// The kernel.
     pub kernel: &'a Kernel,
-    /// m x d, in the units of scaled rows.
+    /// What scaled rows go through before the kernel sees them.
+    pub transform: &'a Transform,
+    /// m x K, in the units of transformed rows.
     pub vectors: &'a Matrix,
     /// (m + 1) x q: weights in coordinates of the vectors' frame, and below them the offsets where there are some.
     pub weights: &'a Matrix,
@@ -50,7 +52,7 @@ pub trait Rounds {
     fn after(&mut self, parts: &[f64]) -> Result<Vec<f64>>;
     /// Goes on from there.
     fn accept(&mut self);
-    /// All about the weights that were accepted last, whose value is this. Writes the gradient of the value by the vectors, m x d, where there is space for it.
+    /// All about the weights that were accepted last, whose value is this. Writes the gradient of the value by the vectors, m x K, where there is space for it.
     fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum>;
     /// Passes over the rows so far.
     fn passes(&self) -> u64;

@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     basis::{Frame, JITTER, field::add_gradient},
     kernel::Kernel,
-    learn::direct::{add, add_own_gradient, conjugate_gradients},
+    learn::direct::{RowSums, Transform, add, add_own_gradient, conjugate_gradients},
     linalg::{Cholesky, Matrix, dot},
 };
 
@@ -50,20 +50,28 @@ struct Place {
 }
 
 impl Solver<'_> {
-    /// The optimum on vectors: rounds end when the next promises less than `tolerance` of the value. Writes the gradient by the vectors where there is space for it.
-    pub fn solve(&mut self, kernel: &Kernel, vectors: &Matrix, tolerance: f64, gradient: &mut [f64]) -> Result<Optimum> {
+    /// The optimum on transformed vectors: rounds end when the next promises less than `tolerance` of the value. Writes the gradient by these vectors where there is
+    /// space for it; with it come the sums that the gradient by the transform needs.
+    pub fn solve(
+        &mut self,
+        kernel: &Kernel,
+        transform: &Transform,
+        vectors: &Matrix,
+        tolerance: f64,
+        gradient: &mut [f64],
+    ) -> Result<(Optimum, RowSums)> {
         self.engine_failed = false;
         let (q, problem) = (self.problem.n_outputs, self.problem);
         let width = vectors.rows() + problem.offset();
         let weights = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
-        let from = Beginning { problem, kernel, vectors, weights: &weights };
+        let from = Beginning { problem, kernel, transform, vectors, weights: &weights };
         let on_engine = if problem.is_coupled() { None } else { self.on_engine(&from, tolerance, gradient).transpose()? };
-        let found = match on_engine {
-            Some(found) => found,
+        let (found, sums) = match on_engine {
+            Some(found) => (found, RowSums::nothing(transform, kernel.profile().argument(), 0, vectors.cols())),
             None => self.by_passes(&from, tolerance, gradient)?,
         };
         self.last = Some(found.x.clone());
-        Ok(found)
+        Ok((found, sums))
     }
 
     /// The optimum by the rounds of the engine, where it has any.
@@ -81,12 +89,13 @@ impl Solver<'_> {
         }))
     }
 
-    fn by_passes(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Result<Optimum> {
+    fn by_passes(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Result<(Optimum, RowSums)> {
         let quadratic = from.problem.is_quadratic();
         let frame = Frame::fixed(from.kernel, &from.vectors.clone().into(), JITTER)?;
         let first = FitAsk {
             problem: from.problem.clone(),
             kernel: from.kernel.clone(),
+            transform: from.transform.clone(),
             vectors: from.vectors.clone(),
             factor: frame.lower().matrix().clone(),
             weights: from.weights.clone(),
@@ -98,7 +107,7 @@ impl Solver<'_> {
         let mut rounds = ByPasses { solver: self, frame, first, later, here: None, step: Matrix::default(), next: None };
         // The sums for the gradient by the vectors come with every pass but the first.
         let value = newton(&mut rounds, quadratic, tolerance, usize::from(!gradient.is_empty()))?;
-        rounds.finish(value, gradient)
+        rounds.ended(value, gradient)
     }
 
     fn at(&mut self, ask: &FitAsk, x: Matrix) -> Result<Place> {
@@ -191,6 +200,23 @@ impl ByPasses<'_, '_> {
     fn here(&self) -> Result<&Place> {
         self.here.as_ref().ok_or_else(|| Error::data("Newton's method has not begun"))
     }
+
+    /// All about the weights that were accepted last, and the sums over the rows that the gradient by the transform needs.
+    fn ended(&mut self, value: f64, gradient: &mut [f64]) -> Result<(Optimum, RowSums)> {
+        let place = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
+        let wanted = !gradient.is_empty();
+        let place = if wanted && place.sums.moved.is_empty() { self.solver.at(&self.later, place.x)? } else { place };
+        let (frame, FitAsk { vectors, transform, .. }) = (&self.frame, &self.later);
+        let coefficients = frame.coefficients(&place.x.select(&(0..frame.len()).collect::<Vec<_>>()));
+        let mut sums = RowSums::nothing(transform, frame.kernel().profile().argument(), 0, vectors.cols());
+        if wanted {
+            sums = place.sums.gradient_sums(transform, frame.kernel(), vectors.rows(), vectors.cols())?;
+            gradient.fill(0.0);
+            add_gradient(frame.kernel(), vectors.values(), &sums.vectors, 1.0, gradient);
+            add_own_gradient(frame.kernel(), vectors, &coefficients, &vec![1.0; coefficients.cols()], gradient);
+        }
+        Ok((Optimum { x: place.x, coefficients, value, rows: place.sums.rows, errors: place.sums.errors }, sums))
+    }
 }
 
 impl Rounds for ByPasses<'_, '_> {
@@ -225,17 +251,7 @@ impl Rounds for ByPasses<'_, '_> {
     }
 
     fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum> {
-        let place = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
-        let wanted = !gradient.is_empty();
-        let place = if wanted && place.sums.moved.is_empty() { self.solver.at(&self.later, place.x)? } else { place };
-        let (frame, vectors) = (&self.frame, &self.later.vectors);
-        let coefficients = frame.coefficients(&place.x.select(&(0..frame.len()).collect::<Vec<_>>()));
-        if wanted {
-            gradient.fill(0.0);
-            add_gradient(frame.kernel(), vectors.values(), &place.sums.gradient_sums(vectors.rows(), vectors.cols())?, 1.0, gradient);
-            add_own_gradient(frame.kernel(), vectors, &coefficients, &vec![1.0; coefficients.cols()], gradient);
-        }
-        Ok(Optimum { x: place.x, coefficients, value, rows: place.sums.rows, errors: place.sums.errors })
+        self.ended(value, gradient).map(|(optimum, _)| optimum)
     }
 
     fn passes(&self) -> u64 {
