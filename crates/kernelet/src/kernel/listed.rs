@@ -13,14 +13,14 @@ use super::{
 };
 use crate::data::Points;
 
-/// Vectors that meet all rows before the next ones do: with a few rows they fit the first-level cache.
-const SPAN: usize = 16;
+/// Vectors that meet all rows before the next ones do: with those that choices have left of the last ones they fit the first-level cache.
+const SPAN: usize = 8;
 
-/// Vectors that are worked on together: four or eight at once, and whole registers.
-const GROUP: usize = 16;
+/// Vectors of a row that are worked on together are a multiple of this, and whole registers.
+const GROUP: usize = 8;
 
-/// The most of them in a block: those of a span, and those left of the one before.
-const BLOCK: usize = 2 * GROUP;
+/// More than the most of them in a block: those of a span, and those left of the ones before.
+const BLOCK: usize = 32;
 
 /// Vectors one after another.
 #[derive(Debug)]
@@ -178,7 +178,8 @@ impl<R: SimdReal> VectorJob<R> for Walk<'_, R> {
                 let left = &vectors[choice.vectors.clone()];
                 let within = left.iter().take(BLOCK - 1).take_while(|j| **j < end).count();
                 // Whole groups but for the last, so that the bits of a sum do not depend on where blocks end.
-                let own = &left[..if within == left.len() { within } else { within / GROUP * GROUP }];
+                let group = GROUP.max(V::WIDTH);
+                let own = &left[..if within == left.len() { within } else { within / group * group }];
                 choice.vectors.start += own.len();
                 if own.is_empty() {
                     continue;
