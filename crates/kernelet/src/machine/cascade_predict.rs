@@ -69,7 +69,7 @@ impl<'a> CascadePredictor<'a> {
 
     fn with(cascade: Cow<'a, Cascade>, precision: Precision) -> Self {
         let stages = cascade.stages.iter().enumerate().map(|(place, stage)| Ready::of(stage, place == 0, precision)).collect();
-        let full = cascade.full.as_ref().map(|_| Deferred::of(precision));
+        let full = cascade.full.as_ref().map(|full| Deferred::of(full, precision));
         CascadePredictor { cascade, stages, full }
     }
 
