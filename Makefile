@@ -3,7 +3,7 @@ HOST = $(shell rustc -vV | sed -n 's/host: //p')
 
 # Targets explain themselves: `make` lists them.
 .DEFAULT_GOAL := help
-.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan asan-python miri test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
+.PHONY: help test test-rust test-targets target-tools test-browser test-python mutants fuzz fuzz-coverage asan asan-python miri test-hard deny wheel lint demo bench bench-compress bench-direct bench-direct-ridge bench-export bench-peers bench-predict bench-rvm bench-pca bench-python bench-scale bench-tabular bench-trust bench-trust-sets library bench-device bench-studio test-wheel test-sklearn-oldest gallery doc site reference transcripts packages benchmarks bench-check bench-check-accept studio build-gpu test-gpu bench-gpu
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -276,6 +276,10 @@ target/tools/bin/mdbook:
 reference: ## the pages of docs/reference that are written by the program and by the docstrings of the Python package in target/python-venv
 	cargo run --quiet -- manual > target/commands.md && mv target/commands.md docs/reference/commands.md
 	target/python-venv/bin/python docs/python_reference.py > target/python.md && mv target/python.md docs/reference/python.md
+
+transcripts: ## the outputs that stand in docs against what the program prints; DATA=DIR has the sets, PAGES=.., WRITE=1 replaces what is stale
+	cargo build --release -p kernelet-cli
+	python3 docs/transcripts.py target/release $(if $(DATA),--data-dir $(DATA)) $(if $(WRITE),--write) $(PAGES)
 
 packages: ## the crates as they would be published, and the program for TARGET=x86_64-unknown-linux-musl in target/dist with completions and man pages
 	cargo package -p kernelet -p kernelet-experiments -p kernelet-cli

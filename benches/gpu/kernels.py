@@ -22,7 +22,7 @@ import torch
 
 f32, f64, i32 = np.float32, np.float64, np.int32
 LOG2E = float(np.log2(np.e))
-STAGES, SLOT, FEW_BYTES = 3, 16384, 48 << 10
+STAGES, SLOT, FEW_BYTES, SOLVERS = 3, 16384, 48 << 10, 384
 SHAPES = [(1_000_000, 2500, 256, 1), (1_000_000, 2500, 256, 10), (1_000_000, 100, 54, 1), (1_000_000, 100, 54, 10), (200_000, 300, 784, 10)]
 
 
@@ -132,43 +132,110 @@ def prediction(module, n, m, d, q):
 
 
 def training(module, n, d, m, q, active):
-    x = cp.random.standard_normal((n, d + 1))
-    x[:, d] = 1
-    squares, z = (x[:, :d] ** 2).sum(1), cp.random.standard_normal((m, d))
-    z_squares, width = (z**2).sum(1), m + 1
-    z = cp.concatenate([z, cp.ones((m, 1))], 1)
-    values, coordinates, pulled, inverse = cp.zeros((n, m)), cp.ones((n, width)), cp.zeros((n, m)), cp.tril(cp.random.standard_normal((m, m)))
-    tiles = lambda a, b: (-(-a // 64), -(-b // 64))
-    took = {}
+    """The kernels of training, each beside the same in plain products: times, and the largest differences as parts of the largest numbers."""
+    even, tiles, none = lambda k: -(-k // 2) * 2, lambda a, b, side=64: (-(-a // 64) * -(-b // side),), np.uint64(0)
+    gamma, width, took, errors = 1 / d, m + 1, {}, {}
+    space = lambda rows, columns: cp.full((rows, even(columns)), np.nan)
 
-    def timed(label, name, grid, threads, arguments):
-        kernel = function(module, name)
-        took[label] = round(median_ms(lambda: kernel(grid, (threads,), arguments), 5), 3)
+    def padded(a):
+        b = space(*a.shape)
+        b[:, : a.shape[1]] = a
+        return b
 
-    timed("kernel_values", "kernel_values", tiles(n, m), 128, (x, squares, z, z_squares, values, i32(n), i32(m), i32(d), f64(1 / d)))
-    timed("coordinates", "coordinates", tiles(n, m), 128, (values, inverse, coordinates, i32(width), i32(n), i32(m)))
-    weights, outputs = cp.random.standard_normal((q, width)), cp.zeros((n, q))
-    timed("outputs", "outputs", tiles(n, q), 128, (coordinates, i32(width), weights, outputs, i32(n), i32(q), i32(width)))
-    codes, costs, slopes, curvatures, parts = cp.random.randint(0, q, n).astype(i32), cp.ones(n), cp.zeros((n, q)), cp.zeros((n, q)), cp.zeros(1 << 27)
-    timed("losses", "losses", (-(-n // 256),), 256, (outputs, codes, costs, costs, slopes, curvatures, parts, i32(n), i32(q), i32(0)))
+    def timed(label, *launches):
+        kernels = [(function(module, name), *rest) for name, *rest in launches]
+
+        def run():
+            for kernel, grid, threads, arguments in kernels:
+                kernel(grid, (threads,), arguments)
+
+        stream = cp.cuda.Stream(non_blocking=True)
+        cp.cuda.Device().synchronize()
+        with stream:
+            run()
+            stream.begin_capture()
+            for _ in range(10):
+                run()
+            graph = stream.end_capture()
+            took[label] = round(median_ms(lambda: graph.launch(stream), 5) / 10, 4)
+
+    def compare(label, have, want):
+        errors[label] = float(abs(have - want).max() / abs(want).max())
+
+    x = cp.random.standard_normal((n, d))
+    z, centre = x[:m] + 0.1, cp.random.standard_normal(d)
+    rows, squares = padded(cp.concatenate([x, cp.ones((n, 1))], 1)), (x**2).sum(1)
+    laid, z_squares = space(m, d + 1), cp.empty(m)
+    timed("laid", ("laid", (m,), 256, (z + centre, centre, laid, z_squares, i32(d), i32(even(d + 1)))))
+    values, own = space(n, m), space(m, m)
+    of = lambda a, a_squares, out, count: ("kernel_values", tiles(count, m), 128, (a, a_squares, laid, z_squares, out, i32(even(m)), i32(count), i32(m), i32(d), i32(even(d + 1)), f64(gamma)))
+    timed("kernel_values", of(rows, squares, values, n))
+    timed("own_values", of(laid, z_squares, own, m))
+    compare("kernel_values", values[:, :m], cp.exp(-gamma * cp.maximum(squares[:, None] + z_squares[None] - 2 * x @ z.T, 0)))
+    factor, inverse, wrong = space(m, m), space(m, m), cp.ones(q)
+    framed = ("framed", (m,), 256, (own, factor, inverse, i32(even(m)), f64(1e-10)))
+    timed("frame", framed, ("factored", (1,), SOLVERS, (factor, i32(m), i32(even(m)), inverse, i32(even(m)), i32(m), i32(1), wrong)), ("turned", (m,), 256, (inverse, i32(even(m)))))
+    compare("frame", inverse[:, :m] @ (own[:, :m] + 1e-10 * cp.eye(m)) @ inverse[:, :m].T, cp.eye(m))
+    coordinates = space(n, width)
+    timed("coordinates", ("coordinates", tiles(n, m), 128, (values, i32(even(m)), inverse, i32(even(m)), coordinates, i32(even(width)), i32(n), i32(m), i32(1))))
+    v = coordinates[:, :width]
+    compare("coordinates", v[:, :m], values[:, :m] @ inverse[:, :m].T)
+    weights, outputs = padded(0.1 * cp.random.standard_normal((q, width))), space(n, q)
+    timed("outputs", ("outputs", tiles(n, q, 16), 128, (coordinates, i32(even(width)), weights, i32(even(width)), outputs, i32(even(q)), i32(n), i32(q), i32(width))))
+    compare("outputs", outputs[:, :q], v @ weights[:, :width].T)
+    codes, costs, slopes, curvatures = cp.random.randint(0, q, n).astype(i32), cp.ones(n), space(n, q), cp.empty((n, q))
+    blocks, parts, losses = -(-n // 256), cp.full(1 << 26, np.nan), cp.empty(q + 1)
+    lost = ("losses", (blocks,), 256, (outputs, codes, none, costs, slopes, curvatures, parts, i32(n), i32(q), i32(even(q)), i32(0)))
+    timed("losses", lost, ("add_many", (q + 1,), 256, (parts, losses, i32(q + 1), i32(blocks))))
+    side = cp.where(codes[:, None] == cp.arange(q)[None], 1.0, -1.0)
+    compare("losses", losses[:q], (cp.maximum(1 - side * outputs[:, :q], 0) ** 2).sum(0))
+    # As after some steps of a search: few rows are on the wrong side.
     curvatures[:] = (cp.random.random((n, q)) < active) * 2.0
-    slopes *= curvatures > 0
-    lists, counts, none = cp.zeros((q + 1) * n, i32), cp.zeros(q + 1, i32), np.uint64(0)
-    timed("chosen", "chosen", (q + 1,), 1024, (curvatures, i32(q), slopes, i32(q), i32(n), lists, counts))
-    many = lambda numbers: max(1, min(32, (1 << 25) // numbers))
+    slopes[:, :q] *= curvatures > 0
+    lists, counts, found = cp.zeros((q + 1, n), i32), cp.zeros(q + 1, i32), cp.zeros((q + 1) * -(-n // 1024), i32)
+    looked = (curvatures, i32(q), slopes, i32(q), i32(even(q)), i32(n), found)
+    timed("chosen", *((name, (-(-n // 1024), q + 1), 1024, looked + more) for name, more in (("counted", ()), ("chosen", (lists, counts)))))
+    chosen = cp.nonzero((slopes[:, :q] != 0).any(1))[0]
+    compare("chosen", lists[q, : len(chosen)], chosen)
 
-    def product(label, a, b, weighted, chosen, groups, lower):
-        count = tiles(a[2], b[2])
-        grid = (count[0] * count[1], many(a[2] * b[2] * groups), groups)
-        timed(label, "sums_tn", grid, 128, (a[0], i32(a[1]), i32(a[2]), i32(a[3]), b[0], i32(b[1]), i32(b[2]), *weighted, *chosen, i32(n), parts, i32(lower)))
+    def product(label, a, b, out, weighted, listed, groups, lower):
+        (a, a_columns, close), (b, b_columns) = a, b
+        narrow = b_columns <= 16
+        count = tiles(a_columns, b_columns, 16 if narrow else 64)[0]
+        worked, size = -(-count // 2) if lower else count, a_columns * b_columns
+        many = max(1, min(128, 768 // (worked * groups)))
+        arguments = (a, i32(even(a_columns)), i32(a_columns), i32(close), b, i32(even(b_columns)), i32(b_columns), *weighted, *listed, i32(n), parts, i32(lower))
+        summed = ("narrow_sums_tn" if narrow else "sums_tn", (count, many, groups), 128, arguments)
+        timed(label, summed, ("add_parts", (-(-size // 256), groups), 256, (parts, out, i32(size), i32(many), i32(b_columns), i32(lower), listed[1], i32(n))))
 
-    all_rows = (coordinates, width, width, 0)
-    product("gradient", all_rows, (slopes, q, q), (none, i32(0)), (none, none), 1, 0)
-    product("systems", all_rows, (coordinates, width, width), (curvatures, i32(q)), (lists, counts), q, 1)
-    beta = cp.random.standard_normal((m, q))
-    timed("pulls", "pulls", tiles(n, m), 128, (slopes, beta, values, pulled, lists[q * n :], counts[q:], i32(m), i32(q), f64(1 / d)))
-    product("moved", (pulled, m, m, 1), (x, d + 1, d + 1), (none, i32(0)), (lists[q * n :], counts[q:]), 1, 0)
-    print(json.dumps({"training": [n, d, m, q], "rows_with_slopes": int(counts[q]), **took}), flush=True)
+    sloping, s = (lists[q:], counts[q:]), slopes[:, :q]
+    gradient, systems = cp.empty((width, q)), cp.empty((q, width, width))
+    product("gradient", (coordinates, width, 0), (slopes, q), gradient, (none, i32(0)), sloping, 1, 0)
+    compare("gradient", gradient, v.T @ s)
+    product("systems", (coordinates, width, 0), (coordinates, width), systems, (curvatures, i32(q)), (lists, counts), q, 1)
+    full = cp.stack([(v * curvatures[:, k : k + 1]).T @ v for k in range(q)])
+    compare("systems", cp.tril(systems), cp.tril(full))
+    steps, promised, stride = space(q, width), cp.empty(q), i32(even(width))
+    prepared = ("prepared", (q,), 256, (systems, gradient, weights, steps, stride, i32(m), i32(width), i32(q), i32(1)))
+    factored = ("factored", (q,), SOLVERS, (systems, i32(width), i32(width), steps, stride, i32(1), i32(0), wrong))
+    solved = ("solved", (q,), SOLVERS, (systems, steps, stride, wrong, promised, i32(width), i32(1)))
+    for name, grid, threads, arguments in (prepared, factored, solved):
+        function(module, name)(grid, (threads,), arguments)
+    full += cp.diag(cp.append(cp.ones(m), 0))[None]
+    full[:, m, m] = full[:, m, m] * (1 + 1e-12) + 1e-12
+    want = gradient.T.copy()
+    want[:, :m] += weights[:, :m]
+    compare("steps", steps[:, :width], -cp.linalg.solve(full, want[:, :, None])[:, :, 0])
+    timed("factored", factored)
+    timed("solved", solved)
+    beta, pulled = space(m, q), space(n, m)
+    timed("coefficients", ("coefficients", (-(-m // 32), q), 256, (inverse, i32(even(m)), weights, stride, beta, i32(even(q)), i32(m))))
+    compare("coefficients", beta[:, :q], inverse[:, :m].T @ weights[:, :m].T)
+    timed("pulls", ("pulls", tiles(n, m), 128, (slopes, beta, i32(even(q)), values, pulled, i32(even(m)), *sloping, i32(m), i32(q), f64(gamma))))
+    moved = cp.empty((m, d + 1))
+    product("moved", (pulled, m, 1), (rows, d + 1), moved, (none, i32(0)), sloping, 1, 0)
+    compare("moved", moved, -gamma * ((s[chosen] @ beta[:, :q].T) * values[chosen, :m]).T @ rows[chosen, : d + 1])
+    print(json.dumps({"training": [n, d, m, q], "rows_with_slopes": len(chosen), "largest_error": max(errors.values()), "errors": errors, "ms": took}), flush=True)
 
 
 def beside_torch():

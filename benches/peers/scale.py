@@ -251,9 +251,9 @@ def constants(folder, _):
     X, y = draw.normal(size=(rows, dim)), draw.integers(0, 2, rows)
     spent, asked, answered, merged, tried = [], [], [], [], _passes.sums_of
 
-    def timed(block, first, ask, classes=None):
+    def timed(block, first, ask, classes=None, threads=1):
         begun = time.process_time()
-        answer = tried(block, first, ask, classes)
+        answer = tried(block, first, ask, classes, threads)
         spent.append(time.process_time() - begun)
         asked.append(len(ask))
         answered.append(len(answer))

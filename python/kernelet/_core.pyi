@@ -82,9 +82,16 @@ def block_sums(
     threads: int = 1,
 ) -> bytes: ...
 def add_sums(parts: Sequence[bytes]) -> bytes: ...
+
+class FileBlocks:
+    labels: list[str]
+    sizes: tuple[int, int, int]
+    notes: list[str]
+    def __init__(self, path: str, request: str, target: str | None = None) -> None: ...
+
 def train_blocks(
     request: str,
-    passes: Callable[[bytes], bytes],
+    passes: Callable[[bytes], bytes] | FileBlocks,
     n_rows: int,
     dim: int,
     labels: Sequence[str],

@@ -24,10 +24,13 @@ class Numbers(KernelMachine):
         y = np.asarray(y, dtype=np.float64) if several else column_or_1d(y, warn=True).astype(np.float64)
         self._one_target = y.ndim == 1
         values = aligned(np.ascontiguousarray(y.reshape(len(y), -1)))
-        asked = self._request(**({"probability": "normal"} if getattr(self, "deviation", False) else {}))
+        asked = self._request(**self._curves())
         self._keep(*self._learn(asked, X, values=values, weights=self._weights(sample_weight, X)))
         self._learned_support(X.shape)
         return self
+
+    def _curves(self) -> dict[str, Any]:
+        return {"probability": "normal"} if getattr(self, "deviation", False) else {}
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """The predicted number of each row.

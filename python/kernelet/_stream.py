@@ -120,6 +120,8 @@ class StreamedClasses(Labels):
         return self._improve(sample, steps)
 
     def _improve(self, sample: Reservoir, steps: int):
+        if self._curves().get("probability") is not None:
+            raise ValueError("partial_fit has no probability; use SparseLogistic, whose probabilities need no cross-validation")
         codes = np.searchsorted(self.classes_, sample.y).astype(np.uint32)
         labels = [label(c) for c in self.classes_.tolist()]
         start = getattr(self, "machine_", None)

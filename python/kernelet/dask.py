@@ -8,6 +8,7 @@ lost worker again; workers may die or join at any time.
 from __future__ import annotations
 
 import itertools
+import time
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,10 @@ import numpy as np
 try:
     import dask
     import dask.array as da
+    from dask.utils import parse_timedelta
     from distributed import CancelledError, default_client
+    from distributed import TimeoutError as NotYet
+    from distributed.comm import CommClosedError
     from distributed.client import FutureCancelledError
     from distributed.scheduler import KilledWorker
 except ImportError as missing:
@@ -32,9 +36,44 @@ __all__ = ["DaskSparseKernelRidge", "DaskSparseLogistic", "DaskSparseSVC"]
 
 # How often a pass is tried again when workers die in it.
 RETRIES = 3
-LOST = (KilledWorker, CancelledError, FutureCancelledError)
+
+# How often it is looked after workers while a result is waited for, and for how long nothing may be done.
+LOOK = 5.0
+PATIENCE = "2 minutes"
 
 _numbers = itertools.count()
+
+
+def _waited(client, future):
+    """The result of a future. Dask would wait forever for one that no worker works on."""
+    given = dask.config.get("kernelet.patience", PATIENCE)
+    patience, seen = parse_timedelta(given), time.monotonic()
+    while True:
+        try:
+            return future.result(timeout=min(LOOK, patience))
+        except NotYet:
+            if future.status == "error":
+                raise
+        try:
+            work = client.sync(client.scheduler.processing, callback_timeout=LOOK)
+        except (NotYet, CommClosedError, OSError, AttributeError):
+            work = {}  # The scheduler does not answer.
+        if any(work.values()):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > patience:
+            if work:
+                raise Forgotten
+            raise RuntimeError(
+                f"the cluster had no worker for {given}; workers must be running and have kernelet and what loads the partitions installed "
+                "(dask.config.set({'kernelet.patience': TIME}) waits longer)"
+            )
+
+
+class Forgotten(Exception):
+    """Workers are there, but none is asked for what is waited for."""
+
+
+LOST = (KilledWorker, CancelledError, FutureCancelledError, Forgotten)
 
 
 def _load(X, y, weights=None):
@@ -78,7 +117,7 @@ class _Passes:
         keys = [f"{name}-sums-{i}" for i in range(len(self.blocks))]
         level = client.map(_sums, self.blocks, self.starts[:-1], ask=asked, classes=self.classes, key=keys)
         number = itertools.count()
-        return grouped(level, lambda some: client.submit(_added, *some, key=f"{name}-added-{next(number)}")).result()
+        return _waited(client, grouped(level, lambda some: client.submit(_added, *some, key=f"{name}-added-{next(number)}")))
 
 
 class _DaskEstimator:
@@ -131,7 +170,7 @@ class _DaskEstimator:
         client = default_client() if self.client is None else self.client
         estimator, classes = self.estimator, isinstance(self.estimator, Labels)
         blocks = client.compute([dask.delayed(_load)(*parts) for parts in _partitions(X, y, sample_weight)])
-        outlines = client.gather(client.map(outline_of, blocks, classes=classes, pure=False))
+        outlines = _waited(client, client.submit(_same, client.map(outline_of, blocks, classes=classes, pure=False), pure=False))
         full = [i for i, outline in enumerate(outlines) if outline[0]]
         blocks, outlines = [blocks[i] for i in full], [outlines[i] for i in full]
         starts, dim, target = combined(outlines, classes)

@@ -16,7 +16,7 @@ __all__ = ["KernelRidge"]
 
 @described_as_there
 class KernelRidge(DropIn, SparseKernelRidge):
-    """Kernel ridge regression; in place of ``sklearn.kernel_ridge.KernelRidge``, with an offset that is not penalised."""
+    """Kernel ridge regression; in place of ``sklearn.kernel_ridge.KernelRidge``; it has no offset either."""
 
     def __init__(
         self,

@@ -7,7 +7,9 @@ use kernelet::{
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::{exceptions::PyValueError, prelude::*};
 
-use crate::work::refused;
+use rayon::prelude::*;
+
+use crate::work::{self, refused};
 
 /// Rows of features: a C-contiguous array of either precision, or the parts of a CSR matrix with the number of columns.
 #[derive(FromPyObject)]
@@ -54,6 +56,23 @@ impl Rows<'_> {
         }
     }
 
+    /// The same, by so many threads where the rows lie one after another.
+    pub fn to_points_by(&self, threads: usize) -> PyResult<Points> {
+        fn copied<R: Real + Element + Copy>(array: &PyReadonlyArray2<R>, threads: usize) -> PyResult<Points>
+        where
+            Points: From<Matrix<R>>,
+        {
+            let Ok(values) = array.as_slice() else { return Ok(matrix(array)?.into()) };
+            let values = work::pool(threads)?.install(|| values.par_iter().copied().collect());
+            Ok(of_values(values, array.shape())?.into())
+        }
+        match self {
+            Rows::F64(array) => copied(array, threads),
+            Rows::F32(array) => copied(array, threads),
+            Rows::Sparse(..) => self.to_points(),
+        }
+    }
+
     /// The rows where they are, if they are dense.
     pub fn borrowed(&self) -> PyResult<Option<DenseRows<'_>>> {
         match self {
@@ -71,9 +90,11 @@ fn counts(numbers: &[i64]) -> PyResult<Vec<usize>> {
 
 /// A copy of an array in any order.
 pub fn matrix<R: Real + Element + Copy>(array: &PyReadonlyArray2<R>) -> PyResult<Matrix<R>> {
-    let (rows, cols) = (array.shape()[0], array.shape()[1]);
-    let values = array.as_array().iter().copied().collect();
-    Matrix::new(values, rows, cols).ok_or_else(|| PyValueError::new_err("the array does not have the size of its shape"))
+    of_values(array.as_array().iter().copied().collect(), array.shape())
+}
+
+fn of_values<R: Real>(values: Vec<R>, shape: &[usize]) -> PyResult<Matrix<R>> {
+    Matrix::new(values, shape[0], shape[1]).ok_or_else(|| PyValueError::new_err("the array does not have the size of its shape"))
 }
 
 /// The target: classes by their place among the labels, which are numbers where none are given; real numbers; or nothing.

@@ -3,8 +3,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use kernelet::{
     Error,
-    data::{Label, Outline, RowBlock},
-    learn::blocks::{ARITY, Ask, Engine, RidgeSums, Sums, block_sums as sums_of},
+    data::{
+        Label, Outline, RowBlock, RowBlocks,
+        read::{FileBlocks, Reading},
+    },
+    learn::blocks::{ARITY, Ask, Engine, RidgeSums, Sums, block_sums as sums_of, engine_on},
     request::{Given, Train},
 };
 use numpy::PyReadonlyArray2;
@@ -19,6 +22,7 @@ use crate::{
 /// Adds what this file offers to the module.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SUMS_ARITY", ARITY)?;
+    module.add_class::<PyFileBlocks>()?;
     module.add_function(wrap_pyfunction!(block_sums, module)?)?;
     module.add_function(wrap_pyfunction!(add_sums, module)?)?;
     module.add_function(wrap_pyfunction!(train_blocks, module)?)?;
@@ -43,7 +47,7 @@ fn block_sums<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     work::guarded(|| {
         let ask = Ask::from_bytes(ask).map_err(work::refused)?;
-        let (block, pool) = (block(&rows, &targets, weights, first)?, work::pool(threads)?);
+        let (block, pool) = (block(&rows, &targets, weights, first)?, work::own_pool(threads)?);
         let bytes = py.detach(|| pool.install(|| sums_of(&ask, &block).and_then(|sums| sums.to_bytes())));
         Ok(PyBytes::new(py, &bytes.map_err(work::refused)?))
     })
@@ -82,8 +86,52 @@ impl Engine for Asking {
     }
 }
 
-/// Trains as a request in JSON asks for, by passes that `passes` does over `n_rows` rows; gives the machine, the error on all rows and the number of
-/// passes.
+/// The rows of a file, which the library reads in every pass.
+#[pyclass(name = "FileBlocks", module = "kernelet", frozen)]
+pub struct PyFileBlocks {
+    blocks: Arc<FileBlocks>,
+}
+
+#[pymethods]
+impl PyFileBlocks {
+    /// Opens a file for a request in JSON, which says what the target is to be read as, and where a cache of the rows is; `target` names its column in a table, none the last.
+    #[new]
+    #[pyo3(signature = (path, request, target=None))]
+    fn open(py: Python, path: &str, request: &str, target: Option<String>) -> PyResult<Self> {
+        work::guarded(|| {
+            let request = Train::from_json(request).map_err(work::refused)?;
+            let open = || {
+                request.check()?;
+                let how = Reading { wanted: request.wanted(), target_column: target, ..Reading::default() };
+                FileBlocks::open(path, &how, request.cache_file(), request.memory_bytes())
+            };
+            let blocks = py.detach(open).map_err(work::refused)?;
+            Ok(PyFileBlocks { blocks: Arc::new(blocks) })
+        })
+    }
+
+    /// The labels of the classes; empty for numbers.
+    #[getter]
+    fn labels(&self) -> Vec<String> {
+        self.blocks.outline().labels.iter().map(ToString::to_string).collect()
+    }
+
+    /// Rows, features, and columns of targets.
+    #[getter]
+    fn sizes(&self) -> (u64, usize, usize) {
+        let outline = self.blocks.outline();
+        (outline.n_rows, outline.dim, outline.n_targets)
+    }
+
+    /// What the user should know of the file.
+    #[getter]
+    fn notes(&self) -> Vec<String> {
+        self.blocks.notes.clone()
+    }
+}
+
+/// Trains as a request in JSON asks for, by passes over the `n_rows` rows of a file, or that a function does; gives the machine, the error on all rows and the
+/// number of passes.
 #[pyfunction]
 #[pyo3(signature = (request, passes, n_rows, dim, labels, n_targets, start=None, threads=1, report=None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -105,8 +153,12 @@ fn train_blocks(
         let outline = Outline { n_rows, dim, labels, n_targets, ..Outline::default() };
         let given = Given { start: start.map(|machine| machine.inner().clone()), ..Given::default() };
         let raised: Arc<Mutex<Option<PyErr>>> = Arc::default();
-        let mut engine = Asking { passes, raised: raised.clone() };
-        let done = work::interruptible(py, threads, report, move |watch| request.run_blocks(&mut engine, &outline, &given, watch))?;
+        let file = passes.extract::<PyRef<PyFileBlocks>>(py).map(|file| file.blocks.clone()).ok();
+        let mut asking = Asking { passes, raised: raised.clone() };
+        let done = work::interruptible_apart(py, threads, report, move |watch| match file {
+            Some(file) => request.run_blocks(&mut *engine_on(request.device()?, &*file)?, file.outline(), &given, watch),
+            None => request.run_blocks(&mut asking, &outline, &given, watch),
+        })?;
         if let (Err(_), Some(error)) = (&done, raised.lock().unwrap_or_else(PoisonError::into_inner).take()) {
             return Err(error);
         }

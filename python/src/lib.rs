@@ -65,7 +65,7 @@ fn train(
     work::guarded(|| {
         let request = Train::from_json(request).map_err(work::refused)?;
         let labels = labels.map(|labels| labels.into_iter().map(Label::new).collect());
-        let data = Dataset { weights, ..Dataset::new(rows.to_points()?, arrays::target(codes, values, labels)?) };
+        let data = Dataset { weights, ..Dataset::new(rows.to_points_by(threads)?, arrays::target(codes, values, labels)?) };
         let given = Given { start: start.map(|machine| machine.inner().clone()), ..Given::default() };
         let done = work::interruptible(py, threads, report, move |watch| {
             let trained = request.run(&data, &given, watch)?;

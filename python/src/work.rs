@@ -1,6 +1,7 @@
 //! Long computations while Python stays responsive: other threads run, Ctrl-C is handled, progress is reported.
 use std::{
     any::Any,
+    cell::RefCell,
     collections::HashMap,
     fmt::Display,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -40,7 +41,26 @@ pub fn interruptible<T: Send + 'static>(
     report: Option<Py<PyAny>>,
     work: impl FnOnce(&Watch) -> T + Send + 'static,
 ) -> PyResult<T> {
-    let pool = pool(threads)?;
+    interruptible_on(py, pool(threads)?, report, work, || forget_pool(threads))
+}
+
+/// The same on threads of its own, for work that waits for Python: what Python does meanwhile may need the threads of others.
+pub fn interruptible_apart<T: Send + 'static>(
+    py: Python,
+    threads: usize,
+    report: Option<Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send + 'static,
+) -> PyResult<T> {
+    interruptible_on(py, new_pool(threads)?, report, work, || ())
+}
+
+fn interruptible_on<T: Send + 'static>(
+    py: Python,
+    pool: Arc<ThreadPool>,
+    report: Option<Py<PyAny>>,
+    work: impl FnOnce(&Watch) -> T + Send + 'static,
+    left_alone: impl FnOnce(),
+) -> PyResult<T> {
     let cancel = Arc::new(AtomicBool::new(false));
     let latest: Arc<Mutex<Option<Update>>> = Arc::default();
     let (sender, receiver) = mpsc::channel();
@@ -82,7 +102,7 @@ pub fn interruptible<T: Send + 'static>(
     });
     if let Some((error, _)) = interrupt {
         if done.is_none() {
-            forget_pool(threads);
+            left_alone();
         }
         return Err(error);
     }
@@ -130,10 +150,30 @@ pub fn pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
     if let Some(pool) = pools.get(&key) {
         return Ok(pool.clone());
     }
-    let pool = ThreadPoolBuilder::new().num_threads(key.1).build();
-    let pool = Arc::new(pool.map_err(not_started)?);
+    let pool = new_pool(threads)?;
     pools.insert(key, pool.clone());
     Ok(pool)
+}
+
+fn new_pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
+    ThreadPoolBuilder::new().num_threads(threads.max(1)).build().map(Arc::new).map_err(not_started)
+}
+
+/// A pool, the process that made it, and its threads.
+type OwnPool = ((u32, usize), Arc<ThreadPool>);
+
+/// The pool of the calling thread alone, so that several of them work side by side.
+pub fn own_pool(threads: usize) -> PyResult<Arc<ThreadPool>> {
+    thread_local!(static OWN: RefCell<Option<OwnPool>> = const { RefCell::new(None) });
+    let key = (std::process::id(), threads.max(1));
+    OWN.with_borrow_mut(|own| match own {
+        Some((made, pool)) if *made == key => Ok(pool.clone()),
+        _ => {
+            let pool = new_pool(threads)?;
+            *own = Some((key, pool.clone()));
+            Ok(pool)
+        }
+    })
 }
 
 /// An error of the library as Python has it.

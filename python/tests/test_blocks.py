@@ -55,7 +55,7 @@ def test_a_function_gives_the_blocks_of_every_pass(tmp_path):
     model = SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15})
     want = model.fit_blocks(cut(X, y, 250)).coefficients_
     assert np.array_equal(model.fit_blocks(blocks).coefficients_, want)
-    with pytest.raises(TypeError, match="or a function that returns an iterator"):
+    with pytest.raises(TypeError, match="a function that returns an iterator"):
         model.fit_blocks(blocks())
     calls = []
 
@@ -68,6 +68,35 @@ def test_a_function_gives_the_blocks_of_every_pass(tmp_path):
     with pytest.raises(ValueError, match="block 1 has changed since the first pass"):
         calls.clear()
         model.fit_blocks(lambda: calls.append(1) or (cut(X, y, 250) if len(calls) < 3 else cut(X[:350], y[:350], 250)))
+
+
+def test_blocks_may_be_made_by_another_machine_and_any_number_of_threads_gives_the_same_bits():
+    X, y = moons(900)
+    teacher = SparseSVC(8, C=10, gamma=2.0, random_state=0, n_jobs=1).fit(X, y)
+    model = SparseSVC(6, C=10, gamma=2.0, random_state=0, n_jobs=1, options={"iterations": 10})
+    one = model.fit_blocks(lambda: ((X[i : i + 300], teacher.predict(X[i : i + 300])) for i in range(0, 900, 300))).coefficients_
+    two = model.set_params(n_jobs=2).fit_blocks(cut(X, teacher.predict(X), 300)).coefficients_
+    assert np.array_equal(one, two)
+
+
+def test_a_path_is_read_by_the_library(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y = moons(900)
+    frame = pandas.DataFrame({"a": X[:, 0], "side": np.where(X[:, 1] > 0, "up", "down"), "class": np.array(["low", "high"])[y], "b": X[:, 1]})
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    np.save(tmp_path / "rows.npy", np.c_[X, y])
+    model = SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15, "cache": str(tmp_path / "rows.cache")})
+    table = model.fit_blocks(str(tmp_path / "rows.csv"), target="class")
+    assert list(table.classes_) == ["high", "low"] and list(table.feature_names_in_) == ["a", "side", "b"]
+    assert abs((table.predict(frame.drop(columns="class")) != frame["class"]).mean() - table.train_error_) < 1e-12
+    assert (tmp_path / "rows.cache").exists()
+    numbers = SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15}).fit_blocks(tmp_path / "rows.npy")
+    assert numbers.classes_.tolist() == [0, 1]
+    assert np.array_equal(numbers.coefficients_, SparseSVC(8, C=10, gamma=2.0, random_state=0, options={"iterations": 15}).fit_blocks([(X, y)]).coefficients_)
+    ridge = SparseKernelRidge(8, gamma=2.0, random_state=0, options={"iterations": 5}).fit_blocks(tmp_path / "rows.npy")
+    assert ridge.predict(X).shape == (900,)
+    with pytest.raises(ValueError, match="nothing"):
+        model.fit_blocks(str(tmp_path / "rows.csv"), target="nothing")
 
 
 def test_ridge_by_blocks_has_several_targets():
@@ -85,7 +114,20 @@ def test_settings_and_scales_are_chosen_on_a_sample_of_the_blocks():
     assert tuned.score(X, y) > 0.9
     learned = SparseSVC(8, C=10, ard=True, random_state=0, options={"iterations": 30}).fit_blocks(cut(noisy, y, 200))
     assert learned.score(noisy, y) > 0.9
+    assert abs(1 - learned.score(noisy, y) - learned.train_error_) < 1e-12
     assert learned.feature_scales_[2:].max() < learned.feature_scales_[:2].min()
+
+
+def test_what_blocks_cannot_do_is_an_error_that_says_what_to_do():
+    X, y = moons(60)
+    with pytest.raises(ValueError, match="training by blocks has no `?probability.*logistic"):
+        SparseSVC(4, gamma=1.0, probability=True).fit_blocks([(X, y)])
+    with pytest.raises(ValueError, match="partial_fit has no probability; use SparseLogistic"):
+        SparseSVC(4, gamma=1.0, probability=True).partial_fit(X, y)
+    with pytest.raises(ValueError, match="training by blocks has no `?probability`?; train in memory"):
+        SparseKernelRidge(4, gamma=1.0, deviation=True).fit_blocks([(X, y.astype(float))])
+    with pytest.raises(ValueError, match="makes a machine of one size; leave `?path`? out"):
+        SparseSVC(4, gamma=1.0, options={"path": True}).fit_blocks([(X, y)])
 
 
 def test_bad_blocks_are_rejected_in_a_sentence():
@@ -101,7 +143,11 @@ def test_bad_blocks_are_rejected_in_a_sentence():
     bad[7, 1] = np.nan
     with pytest.raises(ValueError, match="row 68, column 2 is NaN"):
         model.fit_blocks([(X, y), (bad, y)])
-    for wrong in (3, "rows.svm", {0: (X, y)}, ((X, y) for _ in range(2))):
+    with pytest.raises(OSError, match=r"rows\.svm"):
+        model.fit_blocks("rows.svm")
+    with pytest.raises(TypeError, match="blocks is no path"):
+        model.fit_blocks([(X, y)], target="y")
+    for wrong in (3, {0: (X, y)}, ((X, y) for _ in range(2))):
         with pytest.raises(TypeError, match="must be a sequence"):
             model.fit_blocks(wrong)
     for wrong in (None, X, (X,), "ab"):

@@ -48,6 +48,17 @@ def test_a_cluster_gives_the_bits_of_one_process(client):
     assert same(model.to_local(), local) and model.train_error_ == local.train_error_
 
 
+@pytest.mark.parametrize("metric", [{"ard": True}, {"projection": 2}])
+def test_a_metric_is_learned_on_a_cluster_with_the_bits_of_one_process(client, metric):
+    X, y = moons()
+    noisy = np.c_[X, np.random.default_rng(0).normal(size=(800, 2))]
+    parameters = {"C": 10, "random_state": 0, "options": {"iterations": 15}} | metric
+    model = DaskSparseSVC(6, client=client, **parameters).fit(*collections(noisy, y)).to_local()
+    local = SparseSVC(6, **parameters).fit_blocks([(noisy[i : i + 200], y[i : i + 200]) for i in range(0, 800, 200)])
+    assert same(model, local) and np.array_equal(model.decision_function(noisy), local.decision_function(noisy))
+    assert model.train_error_ < 0.1
+
+
 def test_predictions_are_lazy(client):
     X, y = moons()
     A, b = collections(X, y)
@@ -98,6 +109,38 @@ def test_workers_that_are_killed_change_no_bit(client, monkeypatch, how_many):
     _, counted = kill_in_pass(client, model, 6, how_many)
     monkeypatch.setattr("kernelet.dask._Passes._once", counted)
     assert same(model.fit(*collections(X, y)).to_local(), want)
+
+
+def test_workers_in_this_process_do_not_wait_for_one_another():
+    X, y = moons()
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None, silence_logs=50) as cluster:
+        with distributed.Client(cluster) as alone:
+            model = DaskSparseSVC(6, client=alone, n_jobs=1, **settings()).fit(*collections(X, y))
+    assert same(model.to_local(), SparseSVC(6, **settings()).fit_blocks([(X[i : i + 200], y[i : i + 200]) for i in range(0, 800, 200)]))
+
+
+def test_a_cluster_without_workers_is_an_error_and_no_hang(monkeypatch):
+    X, y = moons(100)
+    monkeypatch.setattr("kernelet.dask.LOOK", 0.5)
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50) as cluster:
+        with distributed.Client(cluster) as alone, dask.config.set({"kernelet.patience": "2s"}):
+            model, passes = DaskSparseSVC(4, client=alone, **settings()), []
+            from kernelet import dask as module
+
+            once = module._Passes._once
+
+            def counted(self, ask):
+                passes.append(1)
+                if len(passes) == 4:
+                    alone.sync(cluster.workers[0].close)
+                return once(self, ask)
+
+            monkeypatch.setattr("kernelet.dask._Passes._once", counted)
+            with pytest.raises(RuntimeError, match="the cluster had no worker for 2s"):
+                model.fit(*collections(X, y, 50))
+            assert len(passes) == 4
+            with pytest.raises(RuntimeError, match="the cluster had no worker for 2s"):
+                model.fit(*collections(X, y, 50))
 
 
 def test_errors_of_rows_are_raised_here(client):

@@ -1,4 +1,6 @@
 //! How data and models come in.
+use std::path::Path;
+
 use clap::Args;
 use kernelet::{
     Error,
@@ -229,12 +231,26 @@ pub fn model(path: &str) -> Result<(Machine, Kind)> {
     Ok((machine, Kind::of(&bytes).unwrap_or(Kind::Native)))
 }
 
-/// The bytes of a model file. A file that is none has perhaps changed places with the data.
+/// The bytes of a model file. A file that is none has perhaps changed places with the data, or is another program's.
 fn model_bytes(path: &str) -> Result<Vec<u8>> {
-    model::read_bytes(path).map_err(|error| match (&error, Format::from_path(path)) {
-        (Error::Format { .. }, Ok(_)) => Failure::from(error).hint("the model comes first, then the data"),
+    model::read_bytes(path).map_err(|error| match (&error, Format::from_path(path), other_program(path)) {
+        (Error::Format { .. }, Ok(_), _) => Failure::from(error).hint("the model comes first, then the data"),
+        (Error::Format { .. }, _, Some(what)) => Failure::from(error).hint(what),
         _ => error.into(),
     })
+}
+
+/// What to do with the model of another program, by the name of its file.
+fn other_program(path: &str) -> Option<&'static str> {
+    let extension = Path::new(path).extension()?.to_str()?.to_lowercase();
+    match extension.as_str() {
+        "pkl" | "pickle" | "joblib" | "skops" => {
+            Some("an estimator of scikit-learn becomes small in Python: kernelet.compress(estimator, X, y)")
+        }
+        "rds" | "rda" | "rdata" => Some("an SVM of R's e1071 is read as its write.svm writes it"),
+        "onnx" | "pmml" | "pt" | "h5" => Some("models are read in kernelet's own format, as LIBSVM text and as kernelet's JSON"),
+        _ => None,
+    }
 }
 
 /// A model file that predicts.

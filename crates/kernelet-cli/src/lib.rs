@@ -20,7 +20,10 @@ use std::{
 };
 
 use arguments::{FIRST_STEPS, Program};
-use clap::{Parser, error::ErrorKind};
+use clap::{
+    Parser,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 use session::Session;
 
 /// Runs the program with its arguments, the name of the program first, and gives the exit status.
@@ -34,6 +37,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let Program { everywhere, command } = match Program::try_parse_from(&arguments) {
         Ok(program) => program,
         Err(error) => {
+            let error = with_the_name_here(error);
             if error.kind() == ErrorKind::DisplayVersion && arguments.iter().any(|word| word == "-v" || word == "--verbose") {
                 version::print();
                 return 0;
@@ -52,4 +56,22 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(()) => 0,
         Err(failure) => failure.report(),
     }
+}
+
+/// Estimators have other names elsewhere, whose nearest spelling here is another estimator's.
+fn with_the_name_here(mut error: clap::Error) -> clap::Error {
+    let text = |kind| error.get(kind).map(ToString::to_string).unwrap_or_default();
+    let name = match text(ContextKind::InvalidValue).to_lowercase().as_str() {
+        "svm" | "c-svc" | "c_svc" => "svc",
+        "nu_svc" => "nu-svc",
+        "regression" | "krr" | "kernel-ridge" | "epsilon-svr" | "gp" => "ridge",
+        "kpca" | "kernel-pca" => "pca",
+        "lda" | "kfd" => "fisher",
+        "one_class" | "ocsvm" | "one-class-svm" | "novelty" => "one-class",
+        _ => return error,
+    };
+    if text(ContextKind::InvalidArg).starts_with("--learner") {
+        error.insert(ContextKind::SuggestedValue, ContextValue::String(name.into()));
+    }
+    error
 }

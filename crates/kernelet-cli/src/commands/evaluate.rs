@@ -9,7 +9,7 @@ use kernelet::{
 };
 use serde::Serialize;
 
-use super::uncertainty::Uncertainty;
+use super::{comparable, uncertainty::Uncertainty};
 use crate::{
     failure::{Failure, Result},
     input::{self, Input, Loaded},
@@ -79,7 +79,7 @@ impl Evaluate {
                     if wanted == Wanted::Nothing {
                         sums.kept.push((data.len(), reconstruction(machine, &data.points)?));
                     } else {
-                        sums.scores.add(&prediction, &data).map_err(|error| Failure::in_file(&self.data, error))?;
+                        sums.scores.add(&prediction, &data).map_err(|error| comparable::failure(&self.data, error, &data.target))?;
                         if let Loaded::Machine(machine) = &loaded {
                             sums.uncertainty.add(machine, &data, self.confidence)?;
                         }
@@ -100,6 +100,9 @@ impl Evaluate {
         }
         let agreement = other.map_or(Ok(None), |other| other.agreement(&self, session))?;
         let scores = sums.scores.scores().map_err(|error| Failure::in_file(&self.data, error))?;
+        if let Scores::Classes(confusion) = &scores {
+            comparable::note(confusion, &machine.decision.labels()).into_iter().for_each(|note| session.note(note));
+        }
         let mut evaluated = Evaluated::new(sums.rows, scores, agreement, self.against.is_some(), sums.seconds);
         evaluated.uncertainty = sums.uncertainty;
         if let Loaded::Cascade(cascade) = &loaded {

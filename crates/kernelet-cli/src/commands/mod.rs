@@ -1,4 +1,5 @@
 //! The commands. Each is one file: its flags, what it does, and how its result looks.
+mod comparable;
 mod completions;
 pub mod compress;
 mod demo;

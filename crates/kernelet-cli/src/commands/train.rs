@@ -12,7 +12,7 @@ use kernelet::{
     learn::blocks::engine_on,
     machine::{Calibration, FeatureMetadata, Machine, SizeMetrics},
     model::{self, range::Range},
-    request::{self, Given},
+    request::{self, Given, LearnerName},
 };
 
 use super::trained::{BoundReport, FeatureScales, Spanned, Trained};
@@ -21,7 +21,7 @@ use crate::{
     files::{self, Beside},
     flags::{TrainFlags, quoted},
     input::{self, Input},
-    layout::count,
+    layout::{count, figure},
     session::Session,
 };
 
@@ -126,6 +126,12 @@ impl Train {
         let request = &self.request.0;
         if let Target::Classes(classes) = &data.target {
             refuse_numbers_as_labels(&self.data, classes.labels.len(), data.len())?;
+            if classes.labels.iter().any(|label| label.value().is_some_and(|value| value.fract() != 0.0)) {
+                session.note("numbers with fractions are taken as classes; to predict numbers give --learner ridge or svr");
+            }
+        }
+        if let Some(note) = far_from_zero(request, &data.target) {
+            session.note(note);
         }
         let calibrate = self.calibrate.as_deref().map(|path| self.input.rows_like(&data, path, request.wanted(), session)).transpose()?;
         let range = self.scale_file.as_deref().map(|path| Range::load(path)?.to_scale(data.dim())).transpose()?;
@@ -265,4 +271,17 @@ fn refuse_numbers_as_labels(path: &str, labels: usize, rows: usize) -> Result<()
     Err(Failure::failed(sentence).hint(
         "for numbers use --learner ridge, or rvm with --task regression; if the label stands in another column, name it with --target",
     ))
+}
+
+/// Ridge has no offset: a mean far from 0 beside the deviation is penalised like everything else, and few vectors go into it.
+fn far_from_zero(request: &request::Train, target: &Target) -> Option<String> {
+    const FAR: f64 = 5.0;
+    let Target::Values(values) = target else { return None };
+    let numbers: Vec<f64> = (0..values.rows()).map(|row| values.row(row)[0]).collect();
+    let mean = numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
+    let deviation = (numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len().max(1) as f64).sqrt();
+    (request.learner() == LearnerName::Ridge && values.cols() == 1 && mean.abs() > FAR * deviation).then(|| {
+        let (mean, deviation) = (figure(mean), figure(deviation));
+        format!("the mean of the target, {mean}, is far from 0 beside its deviation, {deviation}, and ridge has no offset: subtract the mean, or take --learner svr, which has one")
+    })
 }

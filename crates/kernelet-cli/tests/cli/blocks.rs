@@ -73,13 +73,18 @@ fn what_blocks_cannot_do_is_wrong_usage() {
     train(&["--vectors", "5", "--blocks", "always", "--learner", "one-class"])
         .failed(2, "training by blocks is for svc, logistic and ridge");
     train(&["--vectors", "5", "--blocks", "always", "--loss", "hinge"]).failed(2, "training by blocks does not work with --loss hinge");
+    train(&["--vectors", "5", "--blocks", "always", "--probability", "sigmoid"])
+        .failed(2, "training by blocks has no --probability; use the --learner logistic");
+    train(&["--vectors", "5", "--blocks", "always", "--path"]).failed(2, "leave --path out and train once for each number of --vectors");
+    let numbers = ["--vectors", "5", "--blocks", "always", "--learner", "ridge", "--probability", "normal"];
+    train(&numbers).failed(2, "training by blocks has no --probability; train in memory, with --blocks never");
     train(&["--vectors", "5", "--blocks", "never", "--sample-first", "20"]).failed(2, "leave out --blocks never");
     train(&["--cache", &folder.path("rows")]).failed(2, "a file is for training by blocks");
     train(&["--vectors", "5", "--cache", &data]).failed(2, "would be read and overwritten");
 }
 
 #[test]
-fn settings_and_a_metric_are_chosen_on_a_sample_and_kept_for_all_rows() {
+fn settings_are_chosen_on_a_sample_and_a_metric_is_learned_from_all_rows() {
     let folder = Folder::new();
     let noisy: String = two_classes(900)
         .lines()
@@ -92,10 +97,31 @@ fn settings_and_a_metric_are_chosen_on_a_sample_and_kept_for_all_rows() {
         run(&[&common[..], more].concat())
     };
     let ran = train(&["--ard", "--c", "10", "--json"]);
-    assert!(ran.err.contains("settings, scaling and metric were chosen on 900 rows, drawn at random"), "{}", ran.err);
+    assert!(
+        ran.err.contains("settings were chosen on 900 rows") && ran.err.contains("validation rows prefer learned scales"),
+        "{}",
+        ran.err
+    );
     let json = ran.json();
     let scales: Vec<f64> = json["feature_scales"].as_array().unwrap().iter().map(|scale| scale.as_f64().unwrap()).collect();
     assert!(scales[0].max(scales[1]) > 2.0 * scales[2].max(scales[3]), "{json}");
+    let memory =
+        run(&["train", &data, "-o", &folder.path("whole"), "--vectors", "6", "--iterations", "15", "--ard", "--c", "10", "--json"]).json();
+    let (have, want) = (json["train_error"].as_f64().unwrap(), memory["train_error"].as_f64().unwrap());
+    assert!(have < want + 0.02, "{have} by blocks, {want} in memory");
+    // A penalty that is given needs no validation, and a larger one moves the scales less.
+    let mut apart = vec![];
+    for penalty in ["0.1", "1000"] {
+        let json = train(&["--ard", "--c", "10", "--metric-penalty", penalty, "--json"]).json();
+        let scales: Vec<f64> = json["feature_scales"].as_array().unwrap().iter().map(|scale| scale.as_f64().unwrap()).collect();
+        apart.push(scales.iter().map(|scale| scale.ln().abs()).fold(0.0, f64::max));
+    }
+    assert!(apart[1] < 0.5 * apart[0], "{apart:?}");
+    for form in [["--projection", "2"], ["--gamma", "learned"]] {
+        let json = train(&[&["--c", "10", "--json"][..], &form].concat()).json();
+        assert!(json["train_error"].as_f64().unwrap() < 0.2, "{form:?}: {json}");
+    }
+    train(&["--ard", "--c", "10"]).succeeded();
     let measured = run(&["evaluate", &model, &data, "--json"]).json();
     assert!((measured["error"].as_f64().unwrap() - json["train_error"].as_f64().unwrap()).abs() < 1e-12);
     let tuned = train(&["--tune", "--folds", "2", "--gamma", "0.5", "--json"]).json();

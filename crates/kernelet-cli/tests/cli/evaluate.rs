@@ -29,6 +29,9 @@ fn labels_that_the_model_does_not_know_count_as_errors() {
     let model = folder.model();
     let json = run(&["evaluate", &model, &folder.file("t.svm", "7 1:2 2:0\n+1 1:2 2:0\n"), "--json"]).json();
     assert_eq!((json["error"].as_f64(), &json["confusion"]["labels"]), (Some(0.5), &serde_json::json!(["-1", "+1", "7"])));
+    let note = "no row has a label of the model, which are -1, +1;";
+    assert!(run(&["evaluate", &model, &folder.file("u.svm", "7 1:2 2:0\n8 1:2 2:0\n")]).succeeded().err.contains(note));
+    assert!(!run(&["evaluate", &model, &folder.path("t.svm")]).succeeded().err.contains(note));
 }
 
 #[test]
@@ -72,6 +75,7 @@ fn rows_without_a_target_cannot_be_evaluated() {
     let folder = Folder::new();
     let model = folder.model();
     run(&["evaluate", &model, &folder.file("a.csv", "1,2\n3,4\n")]).failed(1, "the data have no target to compare with");
+    run(&["evaluate", &model, &folder.path("a.csv")]).failed(1, "add the column that it predicts");
     run(&["evaluate", &model, &folder.file("a.svm", "1:1 2:2\n1:0\n")]).failed(1, "the data have no target to compare with");
 }
 

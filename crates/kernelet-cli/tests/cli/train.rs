@@ -32,6 +32,24 @@ fn a_regressor_has_no_classes_and_a_squared_error() {
 }
 
 #[test]
+fn targets_that_an_estimator_was_probably_not_meant_for_are_pointed_out() {
+    let folder = Folder::new();
+    let table = |shift: f64| (0..20).map(|i| format!("{i},{}\n", shift + (f64::from(i) / 3.0).sin())).collect::<String>();
+    let (far, near, model) = (folder.file("far.csv", table(1000.0)), folder.file("near.csv", table(1.0)), folder.path("m"));
+    let noted = |data: &str, learner: &str| {
+        run(&["train", data, "-o", &model, "--learner", learner]).succeeded().err.contains("ridge has no offset: subtract the mean")
+    };
+    assert!(noted(&far, "ridge"));
+    assert!(!noted(&near, "ridge"));
+    assert!(!noted(&far, "svr"));
+    let as_classes = |table: &str| {
+        run(&["train", &folder.file("t.csv", table), "-o", &model]).succeeded().err.contains("numbers with fractions are taken as classes")
+    };
+    assert!(as_classes("1,0.5\n2,0.7\n3,0.5\n"));
+    assert!(!as_classes("1,1.0\n2,2\n3,1\n"));
+}
+
+#[test]
 fn every_kernel_trains_and_aliases_are_known() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(30)), folder.path("m"));

@@ -52,10 +52,14 @@ fn what_was_probably_meant_is_suggested() {
     let table = folder.file("people.csv", three_classes(30));
     let model = folder.path("people.model");
     run(&["train", &table, "-o", &model, "--gamma", "1"]).succeeded();
-    let cases: [(&[&str], i32, &str); 9] = [
+    let cases: [(&[&str], i32, &str); 13] = [
         (&["tran", &table], 2, "similar subcommand exists: 'train'"),
         (&["train", &table, "-o", &model, "--vector", "3"], 2, "similar argument exists: '--vectors'"),
         (&["train", &table, "-o", &model, "--kernel", "gausian"], 2, "similar value exists: 'gaussian'"),
+        (&["train", &table, "-o", &model, "--learner", "svm"], 2, "similar value exists: 'svc'"),
+        (&["train", &table, "-o", &model, "--learner", "kernel-ridge"], 2, "similar value exists: 'ridge'"),
+        (&["compress", &folder.file("svc.pkl", "no model"), "-o", &folder.path("s")], 1, "in Python: kernelet.compress("),
+        (&["inspect", &folder.file("net.onnx", "no model")], 1, "models are read in kernelet's own format"),
         (&["train", &table, "-o", &model, "--target", "knid"], 1, "did you mean \"kind\"?)"),
         (&["train", &table, "-o", &model, "--ignore", "widht"], 1, "did you mean \"width\"?)"),
         (&["predict", &folder.path("poeple.model"), &table], 1, "did you mean "),
@@ -68,7 +72,7 @@ fn what_was_probably_meant_is_suggested() {
     }
     run(&["train", &folder.path(".")]).failed(1, "this is a directory, not a file");
     run(&["compress", &model, "-o", &folder.path("s"), "--max-loss", "1%"]).failed(2, "1% is 0.01");
-    assert_eq!(folder.names(), ["people.csv", "people.model"]);
+    assert_eq!(folder.names(), ["net.onnx", "people.csv", "people.model", "svc.pkl"]);
 }
 
 #[test]

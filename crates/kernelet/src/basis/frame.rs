@@ -57,18 +57,11 @@ impl Frame {
         check_definite(kernel)?;
         let matrix = symmetric(kernel, vectors);
         let largest = (0..matrix.rows()).map(|i| matrix.at(i, i)).fold(0.0, f64::max);
-        let mut relative = jitter;
-        while relative <= 1e-4 {
+        raising(jitter, |relative| {
             let mut raised = matrix.clone();
             (0..raised.rows()).for_each(|i| raised.row_mut(i)[i] += relative * largest);
-            if let Some(factor) = Cholesky::new(&raised) {
-                return Ok(Frame::of(kernel, vectors, factor.lower()));
-            }
-            relative = (10.0 * relative).max(1e-14);
-        }
-        Err(Error::data(
-            "the kernel matrix of the vectors cannot be factored, even with 1e-4 of its diagonal added; the kernel is not positive definite on them",
-        ))
+            Ok(Cholesky::new(&raised).map(|factor| Frame::of(kernel, vectors, factor.lower())))
+        })
     }
 
     /// The frame of vectors whose factor is known.
@@ -132,6 +125,20 @@ impl Frame {
         let own = crate::kernel::block::diagonal(&self.kernel, points);
         self.coordinates(points).iter().zip(own).map(|(c, k)| (k - dot(c, c)).max(0.0)).collect()
     }
+}
+
+/// What `make` makes with the first jitter, from this one on, that is enough.
+pub(crate) fn raising<T>(jitter: f64, mut make: impl FnMut(f64) -> Result<Option<T>>) -> Result<T> {
+    let mut relative = jitter;
+    while relative <= 1e-4 {
+        if let Some(made) = make(relative)? {
+            return Ok(made);
+        }
+        relative = (10.0 * relative).max(1e-14);
+    }
+    Err(Error::data(
+        "the kernel matrix of the vectors cannot be factored, even with 1e-4 of its diagonal added; the kernel is not positive definite on them",
+    ))
 }
 
 /// An error for kernels that have no feature space of their own to project in.

@@ -14,8 +14,8 @@ use crate::{
     watch::Watch,
 };
 
-/// Rows of one unit of work.
-const CHUNK: usize = 512;
+/// Rows of one unit of work: few enough to stay in a cache.
+const CHUNK: usize = 64;
 
 /// k-means centres.
 #[derive(Clone, Debug)]
@@ -135,25 +135,27 @@ pub(crate) fn nearest(points: &Points, centres: &Matrix) -> Vec<(usize, f64)> {
 /// Moves each centre to the mean of its points; a centre without points goes to the point farthest from its own.
 fn move_to_means(points: &Points, owners: &[usize], nearest: &[(usize, f64)], centres: &mut Matrix) {
     let dim = centres.cols();
-    let mut counts = vec![0usize; centres.rows()];
-    let mut sums: Matrix = Matrix::zeros(centres.rows(), dim);
-    let mut row = vec![0.0; dim];
-    for (i, &owner) in owners.iter().enumerate() {
-        points.copy_rows(i..i + 1, dim, &mut row);
-        counts[owner] += 1;
-        sums.row_mut(owner).iter_mut().zip(&row).for_each(|(s, v)| *s += v);
+    let mut members: Vec<Vec<usize>> = vec![vec![]; centres.rows()];
+    owners.iter().enumerate().for_each(|(i, &owner)| members[owner].push(i));
+    centres.values_mut().par_chunks_mut(dim.max(1)).zip(members.par_iter()).filter(|(_, members)| !members.is_empty()).for_each(
+        |(centre, members)| {
+            let mut row = vec![0.0; dim];
+            centre.fill(0.0);
+            for &i in members {
+                points.copy_rows(i..i + 1, dim, &mut row);
+                centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v);
+            }
+            centre.iter_mut().for_each(|c| *c /= members.len() as f64);
+        },
+    );
+    let empty: Vec<usize> = (0..members.len()).filter(|&j| members[j].is_empty()).collect();
+    if empty.is_empty() {
+        return;
     }
     let mut far: Vec<usize> = (0..owners.len()).collect();
     far.sort_by(|&a, &b| nearest[b].1.total_cmp(&nearest[a].1));
-    let mut far = far.into_iter();
-    for (j, count) in counts.into_iter().enumerate() {
-        match count {
-            0 => {
-                let Some(i) = far.next() else { continue };
-                points.copy_rows(i..i + 1, dim, centres.row_mut(j));
-            }
-            _ => centres.row_mut(j).iter_mut().zip(sums.row(j)).for_each(|(c, s)| *c = s / count as f64),
-        }
+    for (j, i) in empty.into_iter().zip(far) {
+        points.copy_rows(i..i + 1, dim, centres.row_mut(j));
     }
 }
 

@@ -4,6 +4,8 @@
 //! [`Outline`]. Where blocks end decides how sums round: the same blocks give the same bits, wherever they lie.
 use std::borrow::Cow;
 
+use crate::parallel::*;
+
 use super::{Classes, Dataset, Encoding, Label, Points, Target};
 use crate::{Error, Result, linalg::Matrix};
 
@@ -97,7 +99,7 @@ impl HeldBlocks {
                 weights: data.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect()),
             }
         };
-        let blocks = (0..data.len()).step_by(rows.max(1)).map(block).collect();
+        let blocks = (0..data.len().div_ceil(rows.max(1))).into_par_iter().map(|index| block(index * rows.max(1))).collect();
         Ok(HeldBlocks { outline, blocks })
     }
 

@@ -259,6 +259,11 @@ impl Card {
         stream.synchronize().map_err(failed)
     }
 
+    /// Lets a stream go on only after the work that another has now.
+    pub fn join(&self, stream: &Stream, other: &Stream) -> Result<()> {
+        stream.join(other).map_err(failed)
+    }
+
     /// Starts a kernel on `grid` blocks of `threads` threads with so many bytes of shared memory.
     pub fn launch(&self, stream: &Stream, name: &str, grid: [usize; 3], threads: usize, shared: usize, args: &[Arg]) -> Result<()> {
         let function = self.function(name)?;

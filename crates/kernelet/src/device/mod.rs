@@ -25,6 +25,8 @@ mod sums;
 mod training;
 #[cfg(test)]
 mod twin;
+#[cfg(test)]
+mod twin_training;
 
 pub use listing::{CardFacts, Listing, devices};
 #[cfg(feature = "cuda")]
@@ -34,7 +36,7 @@ pub use stream::CardArray;
 #[cfg(feature = "cuda")]
 pub(crate) use {
     card::Card,
-    newton::CardValues,
+    newton::{CardStep, CardValues},
     stream::{CardSums, Fill},
     training::{CardLoss, CardRows, RowParts, Wanted},
 };

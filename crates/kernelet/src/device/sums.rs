@@ -3,25 +3,33 @@ use std::ops::Range;
 
 use super::{
     card::{Arg, Buffer},
-    training::{CardRows, Placed, SIDE},
+    training::{CardRows, Placed, even},
 };
 use crate::{Result, linalg::Matrix};
 
-/// Numbers of the partial sums of a product over rows, about, and the most and fewest parts.
-const PARTS: usize = 1 << 25;
-const MOST_PARTS: usize = 32;
+/// The side of a tile of a product, the columns of a narrow one, the threads of a block of either, and the rows that are listed at a time, as in `cuda/`.
+const SIDE: usize = 64;
+const NARROW: usize = 16;
+const BLOCK: usize = 128;
+const LISTED: usize = 1024;
+
+/// Blocks of a product over rows, about, and the most parts of it.
+const BLOCKS: usize = 768;
+const MOST_PARTS: usize = 128;
 
 /// The sums of a pass, one after the other; those that a round of Newton's method looks at come first.
-pub(super) struct Sections(pub [usize; 8]);
+pub(super) struct Sections(pub [usize; 10]);
 
 pub(super) const LOSSES: usize = 0;
 pub(super) const NORMS: usize = 1;
 pub(super) const PROMISED: usize = 2;
-pub(super) const GRADIENT: usize = 3;
-pub(super) const SYSTEMS: usize = 4;
-pub(super) const MOVED: usize = 5;
-pub(super) const OWN: usize = 6;
-pub(super) const CURVED: usize = 7;
+pub(super) const FAILED: usize = 3;
+pub(super) const WRONG: usize = 4;
+pub(super) const GRADIENT: usize = 5;
+pub(super) const SYSTEMS: usize = 6;
+pub(super) const MOVED: usize = 7;
+pub(super) const OWN: usize = 8;
+pub(super) const CURVED: usize = 9;
 
 impl Sections {
     pub fn range(&self, section: usize) -> Range<usize> {
@@ -45,7 +53,7 @@ struct RowFactor {
 
 impl RowFactor {
     fn new(numbers: &Buffer<f64>, columns: usize) -> Self {
-        RowFactor { place: numbers.from(0), stride: columns, columns, close: false }
+        RowFactor { place: numbers.from(0), stride: even(columns), columns, close: false }
     }
 }
 
@@ -64,9 +72,17 @@ struct Product {
 const NONE: (Arg, usize) = (Arg::Place(0), 0);
 const EVERYTHING: (Arg, Arg) = (Arg::Place(0), Arg::Place(0));
 
-/// How a product over rows is cut.
-pub(super) fn n_parts(numbers: usize) -> usize {
-    (PARTS / numbers.max(1)).clamp(1, MOST_PARTS)
+/// The tiles of a product of so many columns each, and the parts that it is cut into.
+fn cut((a, b): (usize, usize), groups: usize, lower: bool) -> (usize, usize) {
+    let across = b.div_ceil(if b <= NARROW { NARROW } else { SIDE });
+    let tiles = a.div_ceil(SIDE) * across;
+    let worked = if lower { tiles.div_ceil(2) } else { tiles };
+    (tiles, (BLOCKS / (worked * groups).max(1)).clamp(1, MOST_PARTS))
+}
+
+/// Numbers of all parts of a product.
+pub(super) fn part_numbers(columns: (usize, usize), groups: usize, lower: bool) -> usize {
+    columns.0 * columns.1 * groups * cut(columns, groups, lower).1
 }
 
 pub(super) fn int(value: usize) -> Arg {
@@ -74,16 +90,24 @@ pub(super) fn int(value: usize) -> Arg {
 }
 
 impl CardRows {
+    /// Starts a product of rows and the rows of another matrix, whose numbers each tile writes.
+    pub(super) fn tiles(&self, name: &str, rows: usize, columns: usize, args: &[Arg]) -> Result<()> {
+        let side = if name == "outputs" { NARROW } else { SIDE };
+        self.card.launch(&self.stream, name, [rows.div_ceil(SIDE) * columns.div_ceil(side), 1, 1], BLOCK, 0, args)
+    }
+
     fn multiplied(&self, placed: &Placed, weights: &Buffer<f64>, out: &Buffer<f64>) -> Result<()> {
         let (n, q, width) = (self.n, self.outputs, placed.m + self.offset);
-        let args = [placed.coordinates.from(0), int(width), weights.from(0), out.from(0), int(n), int(q), int(width)];
-        self.card.launch(&self.stream, "outputs", [n.div_ceil(SIDE), q.div_ceil(SIDE), 1], 128, 0, &args)
+        let (stride, out_stride) = (int(even(width)), int(even(q)));
+        let args = [placed.coordinates.from(0), stride, weights.from(0), stride, out.from(0), out_stride, int(n), int(q), int(width)];
+        self.tiles("outputs", n, q, &args)
     }
 
     /// Outputs, losses, slopes and curvatures of all rows.
     pub(super) fn evaluate(&self, placed: &Placed, weights: &Buffer<f64>) -> Result<()> {
         self.multiplied(placed, weights, &self.f)?;
-        let (blocks, systems) = (self.n.div_ceil(256), self.systems());
+        let (card, stream) = (&self.card, &self.stream);
+        let (blocks, numbers) = (self.n.div_ceil(256), self.systems() + 1);
         let args = [
             self.f.from(0),
             self.codes.from(0),
@@ -94,25 +118,23 @@ impl CardRows {
             placed.parts.from(0),
             int(self.n),
             int(self.outputs),
+            int(even(self.outputs)),
             Arg::Int(self.loss as i32),
         ];
-        self.card.launch(&self.stream, "losses", [blocks, 1, 1], 256, 0, &args)?;
-        self.add(placed, LOSSES, (systems + 1, blocks, 1), systems + 1, false)
+        card.launch(stream, "losses", [blocks, 1, 1], 256, 0, &args)?;
+        let args = [placed.parts.from(0), self.section(placed, LOSSES), int(numbers), int(blocks)];
+        card.launch(stream, "add_many", [numbers, 1, 1], 256, 0, &args)
     }
 
-    /// Adds parts of numbers, in groups, to a section of the sums.
-    fn add(&self, placed: &Placed, section: usize, (size, parts, groups): (usize, usize, usize), side: usize, lower: bool) -> Result<()> {
-        let out = placed.sums.from(self.sections(placed.m).range(section).start);
-        let args = [placed.parts.from(0), out, int(size), int(parts), int(side), Arg::Int(i32::from(lower))];
-        self.card.launch(&self.stream, "add_parts", [size.div_ceil(256), groups, 1], 256, 0, &args)
+    pub(super) fn section(&self, placed: &Placed, section: usize) -> Arg {
+        placed.sums.from(self.sections(placed.m).range(section).start)
     }
 
     /// a' diag(w) b over all rows, or those of lists.
     fn product(&self, placed: &Placed, section: usize, product: Product) -> Result<()> {
         let Product { a, b, weights, lists, groups, lower, rows } = product;
         let size = a.columns * b.columns;
-        let parts = n_parts(size * groups);
-        let tiles = a.columns.div_ceil(SIDE) * b.columns.div_ceil(SIDE);
+        let (tiles, parts) = cut((a.columns, b.columns), groups, lower);
         let args = [
             a.place,
             int(a.stride),
@@ -129,13 +151,23 @@ impl CardRows {
             placed.parts.from(0),
             Arg::Int(i32::from(lower)),
         ];
-        self.card.launch(&self.stream, "sums_tn", [tiles, parts, groups], 128, 0, &args)?;
-        self.add(placed, section, (size, parts, groups), b.columns, lower)
+        let name = if b.columns <= NARROW { "narrow_sums_tn" } else { "sums_tn" };
+        self.card.launch(&self.stream, name, [tiles, parts, groups], BLOCK, 0, &args)?;
+        let out = self.section(placed, section);
+        let lower = Arg::Int(i32::from(lower));
+        let args = [placed.parts.from(0), out, int(size), int(parts), int(b.columns), lower, lists.1, int(rows)];
+        self.card.launch(&self.stream, "add_parts", [size.div_ceil(256), groups, 1], 256, 0, &args)
     }
 
+    /// The list of rows with a slope.
+    fn sloping(&self) -> (Arg, Arg) {
+        (self.lists.from(self.systems() * self.n), self.counts.from(self.systems()))
+    }
+
+    /// The gradient of the losses by the weights; the rows are to be chosen before.
     pub(super) fn gradient(&self, placed: &Placed) -> Result<()> {
-        let (v, slopes) = (self.coordinates(placed), RowFactor::new(&self.slopes, self.outputs));
-        self.product(placed, GRADIENT, Product { a: v, b: slopes, weights: NONE, lists: EVERYTHING, groups: 1, lower: false, rows: self.n })
+        let (a, b) = (self.coordinates(placed), RowFactor::new(&self.slopes, self.outputs));
+        self.product(placed, GRADIENT, Product { a, b, weights: NONE, lists: self.sloping(), groups: 1, lower: false, rows: self.n })
     }
 
     fn coordinates(&self, placed: &Placed) -> RowFactor {
@@ -144,10 +176,12 @@ impl CardRows {
 
     /// Lists the rows that have a curvature in each system, and those with a slope.
     pub(super) fn choose(&self) -> Result<()> {
-        let (systems, q) = (self.systems(), self.outputs);
-        let (curvatures, slopes) = (self.curvatures.from(0), self.slopes.from(0));
-        let args = [curvatures, int(systems), slopes, int(q), int(self.n), self.lists.from(0), self.counts.from(0)];
-        self.card.launch(&self.stream, "chosen", [systems + 1, 1, 1], 1024, 0, &args)
+        let (card, stream, systems, blocks) = (&self.card, &self.stream, self.systems(), self.n.div_ceil(LISTED));
+        let (curvatures, slopes, found) = (self.curvatures.from(0), self.slopes.from(0), self.found.from(0));
+        let args = [curvatures, int(systems), slopes, int(self.outputs), int(even(self.outputs)), int(self.n), found];
+        card.launch(stream, "counted", [blocks, systems + 1, 1], LISTED, 0, &args)?;
+        let args = [&args[..], &[self.lists.from(0), self.counts.from(0)]].concat();
+        card.launch(stream, "chosen", [blocks, systems + 1, 1], LISTED, 0, &args)
     }
 
     pub(super) fn add_systems(&self, placed: &Placed) -> Result<()> {
@@ -156,12 +190,10 @@ impl CardRows {
         self.product(placed, SYSTEMS, Product { a: v, b: v, weights, lists, groups: systems, lower: true, rows: self.n })
     }
 
-    pub(super) fn move_vectors(&self, placed: &mut Placed, coefficients: &Matrix) -> Result<()> {
-        let (card, stream, n, m) = (&self.card, &self.stream, self.n, placed.m);
-        card.write(stream, coefficients.values(), &mut placed.coefficients, 0)?;
-        let lists = (self.lists.from(self.systems() * n), self.counts.from(self.systems()));
-        let pulled = (self.slopes.from(0), placed.values.from(0), placed.slopes_by_values.from(0));
-        self.pull(placed, pulled, lists, n)?;
+    /// Sums for the gradient by the vectors over the rows that are chosen.
+    pub(super) fn move_vectors(&self, placed: &Placed) -> Result<()> {
+        let (n, m, lists) = (self.n, placed.m, self.sloping());
+        self.pull(placed, (self.slopes.from(0), placed.values.from(0), placed.slopes_by_values.from(0)), lists, n)?;
         let a = RowFactor { close: true, ..RowFactor::new(&placed.slopes_by_values, m) };
         let b = RowFactor::new(&self.x, self.dim + 1);
         self.product(placed, MOVED, Product { a, b, weights: NONE, lists, groups: 1, lower: false, rows: n })
@@ -177,16 +209,16 @@ impl CardRows {
 
     fn pull(&self, placed: &Placed, (slopes, values, out): (Arg, Arg, Arg), (list, count): (Arg, Arg), rows: usize) -> Result<()> {
         let (m, q) = (placed.m, self.outputs);
-        let args = [slopes, placed.coefficients.from(0), values, out, list, count, int(m), int(q), Arg::Double(placed.gamma)];
-        self.card.launch(&self.stream, "pulls", [rows.div_ceil(SIDE), m.div_ceil(SIDE), 1], 128, 0, &args)
+        let (beta, gamma) = (placed.coefficients.from(0), Arg::Double(placed.gamma));
+        self.tiles("pulls", rows, m, &[slopes, beta, int(even(q)), values, out, int(even(m)), list, count, int(m), int(q), gamma])
     }
 
     /// The second derivatives times a direction.
     pub(super) fn curve(&self, placed: &mut Placed, direction: &Matrix) -> Result<()> {
         let (card, stream, n, q) = (&self.card, &self.stream, self.n, self.outputs);
-        card.write(stream, direction.values(), &mut placed.weights, 0)?;
+        self.write_rows(direction, &mut placed.weights)?;
         self.multiplied(placed, &placed.weights, &self.slopes)?;
-        let args = [self.f.from(0), self.slopes.from(0), self.costs.from(0), self.slopes.from(0), int(n), int(q)];
+        let args = [self.f.from(0), self.slopes.from(0), self.costs.from(0), self.slopes.from(0), int(n), int(q), int(even(q))];
         card.launch(stream, "curve", [n.div_ceil(256), 1, 1], 256, 0, &args)?;
         let (v, curved) = (self.coordinates(placed), RowFactor::new(&self.slopes, q));
         self.product(placed, CURVED, Product { a: v, b: curved, weights: NONE, lists: EVERYTHING, groups: 1, lower: false, rows: self.n })

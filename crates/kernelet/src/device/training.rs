@@ -1,19 +1,17 @@
 //! Sums over rows that lie on a card, for training: kernel values and coordinates once for each set of vectors, then losses, slopes, Newton's systems and the sums
 //! for the gradient by the vectors as often as they are asked for. All in double precision.
 //!
-//! With n rows, d features, m vectors and q outputs the card holds `8 n (d + 1 + 3 m + 2 q)` bytes. Kernels and their order of sums are in `cuda/sums.cu`.
+//! With n rows, d features, m vectors and q outputs the card holds `8 n (d + 1 + 3 m + 3 q)` bytes. Kernels and their order of sums are in `cuda/`: products,
+//! losses and newton. There, rows of numbers have an even number of places.
 use std::sync::Arc;
 
 use super::{
     card::{Arg, Buffer, Card, Pinned, Stream},
-    sums::{CURVED, GRADIENT, LOSSES, MOVED, SYSTEMS, int, n_parts},
+    sums::{CURVED, GRADIENT, LOSSES, MOVED, SYSTEMS, int, part_numbers},
 };
 use crate::{Error, Result, linalg::Matrix};
 
-/// The side of a tile, as in `cuda/sums.cu`.
-pub(super) const SIDE: usize = 64;
-
-/// The loss of a row; the numbers are those of `cuda/sums.cu`.
+/// The loss of a row; the numbers are those of `cuda/losses.cu`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CardLoss {
     SquaredHinge = 0,
@@ -24,7 +22,7 @@ pub(crate) enum CardLoss {
 
 /// Rows of a block, as they are put on the card.
 pub(crate) struct RowParts<'a> {
-    /// Rows less some centre, each with a 1 behind it.
+    /// Rows less the centre, each with a 1 behind it, and so many places that they are even.
     pub rows: &'a [f64],
     pub squares: &'a [f64],
     /// Classes; empty for values.
@@ -61,12 +59,15 @@ pub(crate) struct CardFit {
 pub(crate) struct CardRows {
     pub(super) card: Arc<Card>,
     pub(super) stream: Stream,
+    /// What the work on the stream need not wait for.
+    pub(super) beside: Stream,
     pub(super) n: usize,
     pub(super) dim: usize,
     pub(super) outputs: usize,
     pub(super) offset: usize,
     pub(super) loss: CardLoss,
     pub(super) filled: usize,
+    pub(super) centre: Buffer<f64>,
     pub(super) x: Buffer<f64>,
     pub(super) squares: Buffer<f64>,
     pub(super) codes: Buffer<i32>,
@@ -75,6 +76,7 @@ pub(crate) struct CardRows {
     pub(super) f: Buffer<f64>,
     pub(super) slopes: Buffer<f64>,
     pub(super) curvatures: Buffer<f64>,
+    pub(super) found: Buffer<i32>,
     pub(super) lists: Buffer<i32>,
     pub(super) counts: Buffer<i32>,
     pub(super) small: Option<Placed>,
@@ -88,12 +90,17 @@ pub(super) struct Placed {
     /// Each row with a 1 behind it where there is an offset.
     pub(super) coordinates: Buffer<f64>,
     pub(super) slopes_by_values: Buffer<f64>,
-    /// The vectors, each with a 1 behind it.
+    /// The vectors as they are, on their way.
+    pub(super) sent: Pinned<f64>,
+    pub(super) vectors: Buffer<f64>,
+    /// The vectors less the centre, each with a 1 behind it.
     pub(super) z: Buffer<f64>,
     /// Kernel values between vectors, and what their own gradient takes of them.
     pub(super) own_values: Buffer<f64>,
     pub(super) own_slopes: Buffer<f64>,
     pub(super) z_squares: Buffer<f64>,
+    /// The factor of their kernel matrix, and its inverse.
+    pub(super) factor: Buffer<f64>,
     pub(super) inverse: Buffer<f64>,
     pub(super) weights: Buffer<f64>,
     /// Steps of the weights, the fraction of each output's that is tried, and the weights after it.
@@ -104,33 +111,45 @@ pub(super) struct Placed {
     pub(super) parts: Buffer<f64>,
     pub(super) sums: Buffer<f64>,
     pub(super) fetched: Pinned<f64>,
+    /// The gradient by the vectors, and what else a search takes from the card.
+    pub(super) by_vectors: Buffer<f64>,
+    pub(super) fetched_by_vectors: Pinned<f64>,
+    pub(super) fetched_coefficients: Pinned<f64>,
+}
+
+/// Places of a row of so many numbers.
+pub(super) fn even(numbers: usize) -> usize {
+    numbers.next_multiple_of(2)
 }
 
 impl CardRows {
-    /// Space for `n` rows, which [`CardRows::push`] fills.
-    pub fn new(card: Arc<Card>, (n, dim): (usize, usize), outputs: usize, offset: bool, loss: CardLoss) -> Result<Self> {
+    /// Space for `n` rows, which [`CardRows::push`] fills, less this centre.
+    pub fn new(card: Arc<Card>, n: usize, centre: &[f64], outputs: usize, offset: bool, loss: CardLoss) -> Result<Self> {
         let systems = if loss == CardLoss::SquaredHinge { outputs } else { 1 };
-        let (m_at_least, free) = (1, card.free_memory()?);
+        let (dim, m_at_least, free) = (centre.len(), 1, card.free_memory()?);
         if n.saturating_mul(8 * (dim + 1 + 3 * m_at_least + 2 * outputs)) > free || n.saturating_mul(systems + 1) > i32::MAX as usize {
             return Err(too_large(n, free));
         }
-        let stream = card.stream()?;
+        let (stream, beside) = (card.stream()?, card.stream()?);
         let zeros = |len: usize| card.zeros::<f64>(&stream, len);
         let (x, squares, targets, costs) =
-            (zeros(n * (dim + 1))?, zeros(n)?, zeros(if loss == CardLoss::Squared { n * outputs } else { 0 })?, zeros(n)?);
-        let (f, slopes, curvatures) = (zeros(n * outputs)?, zeros(n * outputs)?, zeros(n * systems)?);
+            (zeros(n * even(dim + 1))?, zeros(n)?, zeros(if loss == CardLoss::Squared { n * outputs } else { 0 })?, zeros(n)?);
+        let (f, slopes, curvatures) = (zeros(n * even(outputs))?, zeros(n * even(outputs))?, zeros(n * systems)?);
         let ints = |len: usize| card.zeros::<i32>(&stream, len);
-        let (codes, lists, counts) = (ints(n)?, ints(n * (systems + 1))?, ints(systems + 1)?);
-        let offset = usize::from(offset);
+        let (codes, found, lists, counts) = (ints(n)?, ints(n * (systems + 1))?, ints(n * (systems + 1))?, ints(systems + 1)?);
+        let centre = card.upload(&stream, centre)?;
+        let (offset, filled, small) = (usize::from(offset), 0, None);
         Ok(CardRows {
             card,
             stream,
+            beside,
             n,
             dim,
             outputs,
             offset,
             loss,
-            filled: 0,
+            filled,
+            centre,
             x,
             squares,
             codes,
@@ -139,16 +158,17 @@ impl CardRows {
             f,
             slopes,
             curvatures,
+            found,
             lists,
             counts,
-            small: None,
+            small,
         })
     }
 
     /// The next rows.
     pub fn push(&mut self, block: &RowParts) -> Result<()> {
         let (card, stream, first) = (&self.card, &self.stream, self.filled);
-        card.write(stream, block.rows, &mut self.x, first * (self.dim + 1))?;
+        card.write(stream, block.rows, &mut self.x, first * even(self.dim + 1))?;
         card.write(stream, block.squares, &mut self.squares, first)?;
         card.write(stream, block.codes, &mut self.codes, first)?;
         card.write(stream, block.targets, &mut self.targets, first * self.outputs)?;
@@ -161,77 +181,108 @@ impl CardRows {
         if self.loss == CardLoss::SquaredHinge { self.outputs } else { 1 }
     }
 
-    /// Kernel values and coordinates of all rows on these vectors (less the centre), of whose factor this is the inverse.
-    pub fn place(&mut self, gamma: f64, vectors: &Matrix, inverse: &Matrix) -> Result<()> {
+    /// Kernel values of all rows and of the vectors themselves on these vectors. The coordinates come with [`CardRows::use_inverse`] or [`CardRows::factor`].
+    pub fn place(&mut self, gamma: f64, vectors: &Matrix) -> Result<()> {
         let m = vectors.rows();
         if self.small.as_ref().is_none_or(|placed| placed.m != m) {
             self.small = None;
             self.small = Some(self.space_for(m)?);
         }
-        let (card, stream, n) = (&self.card, &self.stream, self.n);
-        let Some(placed) = self.small.as_mut() else { return Err(too_large(n, 0)) };
-        placed.gamma = gamma;
-        let z_squares: Vec<f64> = vectors.iter().map(|z| z.iter().map(|v| v * v).sum()).collect();
-        let z: Vec<f64> = vectors.iter().flat_map(|z| z.iter().copied().chain([1.0])).collect();
-        card.write(stream, &z, &mut placed.z, 0)?;
-        card.write(stream, &z_squares, &mut placed.z_squares, 0)?;
-        card.write(stream, inverse.values(), &mut placed.inverse, 0)?;
-        let z = (placed.z.from(0), placed.z_squares.from(0));
-        let values = |rows: (Arg, Arg), n: usize, out: &Buffer<f64>| {
-            let args = [rows.0, rows.1, z.0, z.1, out.from(0), int(n), int(m), int(self.dim), Arg::Double(gamma)];
-            card.launch(stream, "kernel_values", [n.div_ceil(SIDE), m.div_ceil(SIDE), 1], 128, 0, &args)
-        };
-        values((self.x.from(0), self.squares.from(0)), n, &placed.values)?;
-        values(z, m, &placed.own_values)?;
-        let grid = [n.div_ceil(SIDE), m.div_ceil(SIDE), 1];
-        let args = [placed.values.from(0), placed.inverse.from(0), placed.coordinates.from(0), int(m + self.offset), int(n), int(m)];
-        card.launch(stream, "coordinates", grid, 128, 0, &args)
+        self.placed(|rows, placed| {
+            let (card, stream, stride) = (&rows.card, &rows.stream, int(even(rows.dim + 1)));
+            placed.gamma = gamma;
+            placed.sent.items_mut()?[..vectors.values().len()].copy_from_slice(vectors.values());
+            card.send(stream, &placed.sent, vectors.values().len(), &mut placed.vectors)?;
+            let z = (placed.z.from(0), placed.z_squares.from(0));
+            card.launch(
+                stream,
+                "laid",
+                [m, 1, 1],
+                256,
+                0,
+                &[placed.vectors.from(0), rows.centre.from(0), z.0, z.1, int(rows.dim), stride],
+            )?;
+            let values = |(x, squares): (Arg, Arg), n: usize, out: &Buffer<f64>| {
+                let args = [x, squares, z.0, z.1, out.from(0), int(even(m)), int(n), int(m), int(rows.dim), stride, Arg::Double(gamma)];
+                rows.tiles("kernel_values", n, m, &args)
+            };
+            values(z, m, &placed.own_values)?;
+            // What comes of the vectors alone is done beside the kernel values of the rows.
+            card.join(&rows.beside, stream)?;
+            values((rows.x.from(0), rows.squares.from(0)), rows.n, &placed.values)
+        })
+    }
+
+    /// The coordinates of all rows, from the inverse of the factor of the vectors' kernel matrix.
+    pub fn use_inverse(&mut self, inverse: &Matrix) -> Result<()> {
+        self.placed(|rows, placed| {
+            rows.write_rows(inverse, &mut placed.inverse)?;
+            rows.lay_coordinates(placed)
+        })
+    }
+
+    pub(super) fn lay_coordinates(&self, placed: &Placed) -> Result<()> {
+        let (n, m, stride) = (self.n, placed.m, int(even(placed.m)));
+        let out = (placed.coordinates.from(0), int(even(m + self.offset)));
+        let args = [placed.values.from(0), stride, placed.inverse.from(0), stride, out.0, out.1, int(n), int(m), int(self.offset)];
+        self.tiles("coordinates", n, m, &args)
+    }
+
+    /// Writes a matrix to a buffer whose rows have an even number of places.
+    pub(super) fn write_rows(&self, matrix: &Matrix, to: &mut Buffer<f64>) -> Result<()> {
+        let (columns, places) = (matrix.cols(), even(matrix.cols()));
+        if columns == places {
+            return self.card.write(&self.stream, matrix.values(), to, 0);
+        }
+        let padded: Vec<f64> = matrix.iter().flat_map(|row| row.iter().copied().chain([0.0])).collect();
+        self.card.write(&self.stream, &padded, to, 0)
     }
 
     fn space_for(&self, m: usize) -> Result<Placed> {
-        let (card, stream, n, q, width) = (&self.card, &self.stream, self.n, self.outputs, m + self.offset);
-        let systems = self.systems() * width * width;
+        let (card, stream, n, q, width, dim) = (&self.card, &self.stream, self.n, self.outputs, m + self.offset, self.dim);
         let sums = self.sections(m).all();
-        let of = |numbers: usize| numbers * n_parts(numbers);
-        let parts = of(systems).max(of(m * (self.dim + 1))).max(of(width * q)).max(n.div_ceil(256) * (self.systems() + 1));
-        let (needed, free) = (n.saturating_mul(3 * m + 1).saturating_add(parts + sums).saturating_mul(8), card.free_memory()?);
+        let of_systems = part_numbers((width, width), self.systems(), true);
+        let of_moved = part_numbers((m, dim + 1), 1, false);
+        let of_gradient = part_numbers((width, q), 1, false);
+        let parts = of_systems.max(of_moved).max(of_gradient).max(n.div_ceil(256) * (self.systems() + 1));
+        let (needed, free) = (n.saturating_mul(3 * m + 4).saturating_add(parts + sums).saturating_mul(8), card.free_memory()?);
         if needed > free {
             return Err(too_large(n, free));
         }
         let zeros = |len: usize| card.zeros::<f64>(stream, len);
-        let mut coordinates = zeros(n * width)?;
-        if self.offset == 1 {
-            // Coordinates are written over all but the last column.
-            let ones = vec![1.0; width << 12];
-            for first in (0..n * width).step_by(ones.len()) {
-                card.write(stream, &ones[..ones.len().min(n * width - first)], &mut coordinates, first)?;
-            }
-        }
+        let (of_values, of_weights) = (even(m), q * even(width));
         Ok(Placed {
             m,
             gamma: 0.0,
-            values: zeros(n * m)?,
-            coordinates,
-            slopes_by_values: zeros(n * m)?,
-            z: zeros(m * (self.dim + 1))?,
-            own_values: zeros(m * m)?,
-            own_slopes: zeros(m * m)?,
+            values: zeros(n * of_values)?,
+            coordinates: zeros(n * even(width))?,
+            slopes_by_values: zeros(n * of_values)?,
+            sent: card.pinned(m * dim)?,
+            vectors: zeros(m * dim)?,
+            z: zeros(m * even(dim + 1))?,
+            own_values: zeros(m * of_values)?,
+            own_slopes: zeros(m * of_values)?,
             z_squares: zeros(m)?,
-            inverse: zeros(m * m)?,
-            weights: zeros(q * width)?,
-            steps: zeros(q * width)?,
+            factor: zeros(m * of_values)?,
+            inverse: zeros(m * of_values)?,
+            weights: zeros(of_weights)?,
+            steps: zeros(of_weights)?,
             fractions: zeros(q)?,
-            tried: zeros(q * width)?,
-            coefficients: zeros(m * q)?,
+            tried: zeros(of_weights)?,
+            coefficients: zeros(m * even(q))?,
             parts: zeros(parts)?,
             sums: zeros(sums)?,
-            fetched: card.pinned(sums)?,
+            fetched: card.pinned(sums.max(of_weights))?,
+            by_vectors: zeros(m * dim)?,
+            fetched_by_vectors: card.pinned(m * dim)?,
+            fetched_coefficients: card.pinned(m * even(q))?,
         })
     }
 
     pub(super) fn sections(&self, m: usize) -> super::sums::Sections {
         let (systems, q, width) = (self.systems(), self.outputs, m + self.offset);
-        super::sums::Sections([systems + 1, q, q, width * q, systems * width * width, m * (self.dim + 1), m * (self.dim + 1), width * q])
+        let moved = m * (self.dim + 1);
+        super::sums::Sections([systems + 1, q, q, 1, systems, width * q, systems * width * width, moved, moved, width * q])
     }
 
     /// Does something with what depends on the vectors.
@@ -249,17 +300,16 @@ impl CardRows {
 
     fn sums_of(&self, placed: &mut Placed, wanted: &Wanted) -> Result<CardFit> {
         let (card, stream, sections) = (&self.card, &self.stream, self.sections(placed.m));
-        card.write(stream, wanted.weights.values(), &mut placed.weights, 0)?;
+        self.write_rows(wanted.weights, &mut placed.weights)?;
         self.evaluate(placed, &placed.weights)?;
+        self.choose()?;
         self.gradient(placed)?;
-        if wanted.systems || wanted.coefficients.is_some() {
-            self.choose()?;
-        }
         if wanted.systems {
             self.add_systems(placed)?;
         }
         if let Some(coefficients) = wanted.coefficients {
-            self.move_vectors(placed, coefficients)?;
+            self.write_rows(coefficients, &mut placed.coefficients)?;
+            self.move_vectors(placed)?;
         }
         if let Some(direction) = wanted.direction {
             self.curve(placed, direction)?;

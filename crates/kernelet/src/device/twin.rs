@@ -274,6 +274,22 @@ mod tests {
         use super::*;
         use crate::device::{Card, CardSums, Fill};
 
+        const KERNELS: [&str; 7] = ["gaussian", "exponential", "matern32", "matern52", "inverse-multiquadric", "polynomial", "sigmoid"];
+
+        /// Vectors, features and outputs.
+        const SHAPES: [(usize, usize, usize); 10] = [
+            (1, 1, 1),
+            (1, 7, 3),
+            (17, 54, 1),
+            (100, 54, 10),
+            (300, 64, 2),
+            (130, 100, 17),
+            (257, 256, 40),
+            (90, 300, 5),
+            (40, 784, 12),
+            (129, 513, 1),
+        ];
+
         fn on_card(card: &std::sync::Arc<Card>, packed: &Packed, rows: &Matrix<f32>, raw: bool) -> Matrix<f32> {
             let sums = CardSums::new(card.clone(), packed.clone(), None, None).unwrap();
             let (dim, q) = (rows.cols(), packed.outputs);
@@ -295,25 +311,12 @@ mod tests {
         #[ignore = "needs an NVIDIA card: make test-gpu"]
         fn every_kernel_computes_what_its_twin_does_and_twice_the_same() {
             let card = Card::open(0).unwrap();
-            let kernels = ["gaussian", "exponential", "matern32", "matern52", "inverse-multiquadric", "polynomial", "sigmoid"];
-            let shapes = [
-                (1, 1, 1),
-                (1, 7, 3),
-                (17, 54, 1),
-                (100, 54, 10),
-                (300, 64, 2),
-                (130, 100, 17),
-                (257, 256, 40),
-                (90, 300, 5),
-                (40, 784, 12),
-                (129, 513, 1),
-            ];
-            for (m, dim, q) in shapes {
+            for (m, dim, q) in SHAPES {
                 for kind in ["offset", "scales", "outliers", "pixels"] {
                     let (rows, vectors) = hard(kind, 150, m, dim);
                     let mut draw = Draw::seeded(3);
                     let beta = Matrix::from_fn(m, q, |_, _| draw.normal());
-                    for name in kernels {
+                    for name in KERNELS {
                         let kernel = width(name, &rows, &vectors);
                         let packed = Packed::new(&kernel, &vectors, &beta).unwrap();
                         let centred = shifted(&packed, &rows);
@@ -340,6 +343,28 @@ mod tests {
                             let apart = error(&have.select(&few_rows), &twin);
                             assert!(apart <= allowed, "{name} {kind} {m} {dim} {q} {raw}: {apart:.1e} from the twin");
                         }
+                    }
+                }
+            }
+        }
+
+        /// What memcheck and racecheck run: every kernel once for each shape, without the twin, which takes minutes.
+        #[test]
+        #[ignore = "needs an NVIDIA card: make test-gpu"]
+        fn every_kernel_is_close_to_double_precision() {
+            let card = Card::open(0).unwrap();
+            for (m, dim, q) in SHAPES {
+                let (rows, vectors) = hard("pixels", 150, m, dim);
+                let mut draw = Draw::seeded(3);
+                let beta = Matrix::from_fn(m, q, |_, _| draw.normal());
+                for name in KERNELS {
+                    let kernel = width(name, &rows, &vectors);
+                    let packed = Packed::new(&kernel, &vectors, &beta).unwrap();
+                    let want = exact(&kernel, &rows, &vectors, &beta);
+                    let resolution = 1e-5 * cancelled(&kernel, &rows, &vectors, &beta, &want);
+                    for raw in [false, true] {
+                        let apart = error(&on_card(&card, &packed, &rows, raw), &want);
+                        assert!(apart <= resolution, "{name} {m} {dim} {q} {raw}: {apart:.1e}");
                     }
                 }
             }

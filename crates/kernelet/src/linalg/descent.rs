@@ -12,9 +12,11 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Divides each entry by its variable's preconditioner.
-    pub(super) fn precondition(&self, direction: &mut [f64]) {
-        direction.iter_mut().zip(&self.preconditioner).for_each(|(d, s)| *d /= s);
+    /// Divides each entry, from that of the variable with this number on, by its variable's preconditioner.
+    pub(super) fn precondition(&self, first: usize, direction: &mut [f64]) {
+        if !self.preconditioner.is_empty() {
+            direction.iter_mut().zip(&self.preconditioner[first..]).for_each(|(d, s)| *d /= s);
+        }
     }
 }
 

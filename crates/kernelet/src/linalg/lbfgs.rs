@@ -76,6 +76,32 @@ struct Run<'a> {
     evaluate: &'a mut Evaluate<'a>,
     evaluations: usize,
     pairs: VecDeque<Pair>,
+    spare: Spare,
+}
+
+/// Vectors that are used again, because new ones of this length cost more than what is computed with them.
+#[derive(Default)]
+struct Spare(Vec<Vec<f64>>);
+
+impl Spare {
+    fn keep(&mut self, place: Place) {
+        self.0.extend([place.point, place.gradient, place.preconditioner].into_iter().filter(|vector| vector.capacity() > 0));
+    }
+
+    /// Numbers that are made part by part.
+    fn made(&mut self, len: usize, work: impl Fn(usize, &mut [f64]) + Sync + Send) -> Vec<f64> {
+        let mut numbers = self.0.pop().unwrap_or_default();
+        numbers.resize(len, 0.0);
+        each_part(&mut numbers, work);
+        numbers
+    }
+
+    fn difference(&mut self, a: &[f64], b: &[f64]) -> Vec<f64> {
+        self.made(a.len(), |first, part| {
+            let others = a[first..].iter().zip(&b[first..]);
+            part.iter_mut().zip(others).for_each(|(d, (a, b))| *d = a - b);
+        })
+    }
 }
 
 impl Lbfgs {
@@ -110,7 +136,7 @@ impl Lbfgs {
         mut evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
         mut keep_on: impl FnMut(&Descent) -> bool,
     ) -> (Descent, usize, Ended) {
-        let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
+        let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new(), spare: Spare::default() };
         let mut descent = match begin {
             Begin::Descent(descent) => descent,
             Begin::Point(start) => {
@@ -131,7 +157,7 @@ impl Lbfgs {
             descent.pairs = std::mem::take(&mut run.pairs);
             let Some(next) = next else { break Ended::NoDescent };
             descent.fall = descent.here.value - next.value;
-            descent.here = next;
+            run.spare.keep(std::mem::replace(&mut descent.here, next));
             descent.iterations += 1;
             if !keep_on(&descent) {
                 break Ended::Stopped;
@@ -154,7 +180,9 @@ impl Lbfgs {
 
 impl Run<'_> {
     fn at(&mut self, point: Vec<f64>) -> Place {
-        let (mut gradient, mut preconditioner) = (vec![0.0; point.len()], vec![]);
+        let mut gradient = self.spare.made(point.len(), |_, part| part.fill(0.0));
+        let mut preconditioner = self.spare.0.pop().unwrap_or_default();
+        preconditioner.clear();
         let value = (self.evaluate)(&point, &mut gradient, &mut preconditioner);
         self.evaluations += 1;
         Place { point, value, gradient, preconditioner }
@@ -167,8 +195,10 @@ impl Run<'_> {
             let slope = product(&direction, &here.gradient);
             let length = if self.pairs.is_empty() { first_step / product(&direction, &direction).sqrt() } else { 1.0 };
             let leads_down = slope < 0.0 && slope.is_finite() && length.is_finite();
-            if let Some(next) = leads_down.then(|| self.search(here, &direction, slope, length)).flatten() {
-                return Some(next);
+            let next = leads_down.then(|| self.search(here, &direction, slope, length)).flatten();
+            self.spare.0.push(direction);
+            if next.is_some() {
+                return next;
             }
             if self.pairs.is_empty() {
                 break;
@@ -178,39 +208,61 @@ impl Run<'_> {
         None
     }
 
-    /// Minus the gradient times the inverse Hessian approximated by the pairs, by the two-loop recursion.
-    fn direction(&self, here: &Place) -> Vec<f64> {
-        let mut direction: Vec<f64> = here.gradient.iter().map(|g| -g).collect();
-        let mut weights = Vec::with_capacity(self.pairs.len());
-        for Pair { step, change, curvature } in self.pairs.iter().rev() {
-            let weight = product(step, &direction) / curvature;
-            add(&mut direction, -weight, change);
-            weights.push(weight);
+    /// Minus the gradient times the inverse Hessian approximated by the pairs, by the two-loop recursion. A pass over the direction serves two of its steps, since
+    /// long vectors cost what their memory does.
+    fn direction(&mut self, here: &Place) -> Vec<f64> {
+        let mut direction = self.spare.made(here.gradient.len(), |first, part| {
+            let gradient = &here.gradient[first..];
+            part.iter_mut().zip(gradient).for_each(|(d, g)| *d = -g);
+        });
+        let count = self.pairs.len();
+        let mut weights = vec![0.0; count];
+        let mut along = self.pairs.back().map_or(0.0, |pair| product(&pair.step, &direction));
+        for (i, Pair { change, curvature, .. }) in self.pairs.iter().enumerate().rev() {
+            weights[i] = along / curvature;
+            match i.checked_sub(1) {
+                Some(next) => along = add_and_multiply(&mut direction, -weights[i], change, &self.pairs[next].step),
+                None => add(&mut direction, -weights[i], change),
+            }
         }
-        here.precondition(&mut direction);
-        if let Some(Pair { change, curvature, .. }) = self.pairs.back() {
-            let mut preconditioned = change.clone();
-            here.precondition(&mut preconditioned);
-            let scale = curvature / product(change, &preconditioned);
-            direction.iter_mut().for_each(|d| *d *= scale);
-        }
-        for (Pair { step, change, curvature }, weight) in self.pairs.iter().zip(weights.into_iter().rev()) {
-            let other = product(change, &direction) / curvature;
-            add(&mut direction, weight - other, step);
+        let scale = self.pairs.back().map_or(1.0, |Pair { change, curvature, .. }| {
+            let preconditioned = self.spare.made(change.len(), |first, part| {
+                part.copy_from_slice(&change[first..first + part.len()]);
+                here.precondition(first, part);
+            });
+            let square = product(change, &preconditioned);
+            self.spare.0.push(preconditioned);
+            curvature / square
+        });
+        each_part(&mut direction, |first, part| {
+            here.precondition(first, part);
+            part.iter_mut().for_each(|d| *d *= scale);
+        });
+        let mut along = self.pairs.front().map_or(0.0, |pair| product(&pair.change, &direction));
+        for (i, Pair { step, curvature, .. }) in self.pairs.iter().enumerate() {
+            let weight = weights[i] - along / curvature;
+            match self.pairs.get(i + 1) {
+                Some(next) => along = add_and_multiply(&mut direction, weight, step, &next.change),
+                None => add(&mut direction, weight, step),
+            }
         }
         direction
     }
 
     fn remember(&mut self, here: &Place, next: &Place, memory: usize) {
-        let step: Vec<f64> = next.point.iter().zip(&here.point).map(|(a, b)| a - b).collect();
-        let change: Vec<f64> = next.gradient.iter().zip(&here.gradient).map(|(a, b)| a - b).collect();
+        let step = self.spare.difference(&next.point, &here.point);
+        let change = self.spare.difference(&next.gradient, &here.gradient);
         let curvature = product(&step, &change);
         // Pairs without curvature would make the direction point anywhere.
         if curvature > 1e-10 * (product(&step, &step) * product(&change, &change)).sqrt() {
             self.pairs.push_back(Pair { step, change, curvature });
-            if self.pairs.len() > memory {
-                self.pairs.pop_front();
-            }
+        } else {
+            self.spare.0.extend([step, change]);
+        }
+        if self.pairs.len() > memory
+            && let Some(Pair { step, change, .. }) = self.pairs.pop_front()
+        {
+            self.spare.0.extend([step, change]);
         }
     }
 
@@ -224,18 +276,22 @@ impl Run<'_> {
         let mut high: Option<Trial> = None;
         let mut now = length;
         for _ in 0..TRIES {
-            let mut point = here.point.clone();
-            add(&mut point, now, direction);
+            let point = self.spare.made(here.point.len(), |first, part| {
+                let from = here.point[first..].iter().zip(&direction[first..]);
+                part.iter_mut().zip(from).for_each(|(p, (x, d))| *p = x + now * d);
+            });
             let place = self.at(point);
             let trial = Trial { length: now, value: place.value, slope: product(&place.gradient, direction) };
             let finite = trial.value.is_finite() && trial.slope.is_finite();
             if !finite || trial.value > here.value + FALL * now * slope || trial.value >= low.value && low.length > 0.0 {
+                self.spare.keep(place);
                 high = Some(trial);
                 now = if finite { low.between(&trial) } else { low.length + 0.1 * (now - low.length) };
             } else if trial.slope.abs() <= -FLAT * slope {
+                best.into_iter().for_each(|place| self.spare.keep(place));
                 return Some(place);
             } else {
-                best = Some(place);
+                best.replace(place).into_iter().for_each(|place| self.spare.keep(place));
                 let outside = high.is_none_or(|high| trial.slope * (high.length - trial.length) >= 0.0);
                 if trial.slope >= 0.0 && outside {
                     high = Some(low);
@@ -288,12 +344,29 @@ fn product(x: &[f64], y: &[f64]) -> f64 {
     parts.iter().sum()
 }
 
-fn add(to: &mut [f64], factor: f64, other: &[f64]) {
-    let one = |(to, other): (&mut [f64], &[f64])| to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
+/// Does something with parts of numbers, of which it gets the number of the first.
+fn each_part(to: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync + Send) {
     match to.len() <= PART {
-        true => one((to, other)),
-        false => to.par_chunks_mut(PART).zip(other.par_chunks(PART)).for_each(one),
+        true => work(0, to),
+        false => to.par_chunks_mut(PART).enumerate().for_each(|(part, to)| work(part * PART, to)),
     }
+}
+
+fn add(to: &mut [f64], factor: f64, other: &[f64]) {
+    each_part(to, |first, to| to.iter_mut().zip(&other[first..]).for_each(|(t, o)| *t += factor * o));
+}
+
+/// Adds `factor` times another vector, and multiplies the sum with a third.
+fn add_and_multiply(to: &mut [f64], factor: f64, other: &[f64], with: &[f64]) -> f64 {
+    let one = |((to, other), with): ((&mut [f64], &[f64]), &[f64])| {
+        to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
+        dot(with, to)
+    };
+    if to.len() <= PART {
+        return one(((to, other), with));
+    }
+    let parts: Vec<f64> = to.par_chunks_mut(PART).zip(other.par_chunks(PART)).zip(with.par_chunks(PART)).map(one).collect();
+    parts.iter().sum()
 }
 
 fn largest(values: &[f64]) -> f64 {

@@ -2,23 +2,26 @@
 use std::path::Path;
 
 use super::{
-    kernel::Gamma,
-    learner::{Cache, LearnerName, Settings},
+    learner::{Cache, LearnerName},
+    metric::note_of,
     plan::Plan,
     train::{Given, Train},
     trained::{Trained, notes_of},
-    vectors::{BlocksName, Search},
+    vectors::BlocksName,
 };
 use crate::{
     Error, Named, Result,
-    data::{Dataset, HeldBlocks, Outline, RowBlocks, Scale},
+    data::{Dataset, HeldBlocks, Outline, RowBlocks, Scale, Scaling},
     device::Device,
+    evaluate::Candidate,
     kernel::Kernel,
     learn::{
-        Logistic, Multiclass,
+        HowToScale, Logistic, Multiclass, Shape,
         blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
-        direct::{DirectLoss, Growth, Init},
+        direct::{DirectLoss, Growth, Init, Metric, feature_scales},
     },
+    linalg::Matrix,
+    machine::MetricMetadata,
     text::counted,
     watch::Watch,
 };
@@ -37,6 +40,17 @@ pub struct TrainedBlocks {
     pub train_error: f64,
     /// Passes over the rows.
     pub passes: u64,
+}
+
+/// A request whose settings are chosen, and where its search begins.
+struct Settled {
+    train: Train,
+    kernel: Kernel,
+    scale: Option<Scale>,
+    /// The metric that is learned, and the vectors to start from.
+    start: Option<(Metric, Matrix)>,
+    metric: Option<MetricMetadata>,
+    tried: Vec<Candidate>,
 }
 
 impl Train {
@@ -128,8 +142,15 @@ impl Train {
             )));
         }
         match () {
-            () if self.probability.is_some() => refuse("`probability`"),
-            () if self.path => refuse("`path`"),
+            () if self.probability == Some(Shape::Normal) => {
+                Err(Error::request("training by blocks has no `probability`; train in memory, with `blocks` never"))
+            }
+            () if self.probability.is_some() => Err(Error::request(
+                "training by blocks has no `probability`; use the `learner` logistic, which has probabilities of its own, or train in memory, with `blocks` never",
+            )),
+            () if self.path => Err(Error::request(
+                "training by blocks makes a machine of one size; leave `path` out and train once for each number of `vectors`, or train in memory, with `blocks` never",
+            )),
             () if self.search.growth.is_some_and(|growth| growth != Growth::None) => refuse("`growth`"),
             () if self.search.parts.is_some() || self.settings.multiclass == Some(Multiclass::OneVsRest) => {
                 refuse("vectors of their own for each class")
@@ -149,17 +170,10 @@ impl Train {
     pub fn run_blocks(&self, engine: &mut dyn Engine, outline: &Outline, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
         self.check_with(given)?;
         self.check_passes(self.plan()?)?;
-        if self.tune || !self.learned().is_empty() {
-            return self.run_chosen(engine, outline, given, watch);
-        }
         let mut notes = self.kernel.notes();
         let asked = self.within(outline.n_rows.min(usize::MAX as u64) as usize, &mut notes);
-        let mut learner = asked.block_learner();
-        if let Some(earlier) = &given.start {
-            learner.search.init = Init::Given(earlier.expansion.vectors.to_dense());
-        }
         watch.report("reading", 0, None, None);
-        let scout = learner.scout(engine, outline)?;
+        let scout = asked.block_learner().scout(engine, outline)?;
         let scale = asked.block_scale(given, &scout, &mut notes)?;
         let summary = match &scale {
             Some(Scale { map: Some(_), .. }) if self.kernel.fixed_gamma().is_none() => {
@@ -169,47 +183,97 @@ impl Train {
             None => scout.summary.clone(),
         };
         let kernel = asked.kernel.for_summary(&summary)?;
+        let Settled { train, kernel, scale, start, metric, tried } = asked.settled((outline, &scout), kernel, scale, &mut notes, watch)?;
+        let mut learner = train.block_learner();
+        if let Some(earlier) = &given.start {
+            learner.search.init = Init::Given(earlier.expansion.vectors.to_dense());
+        }
+        if let Some((metric, vectors)) = start {
+            (learner.search.metric, learner.search.init) = (metric, Init::Given(vectors));
+        }
         let found = learner.learn(engine, outline, &scout, &kernel, scale.as_ref(), watch)?;
         let mut fit = found.fit;
         fit.machine.metadata.request = serde_json::to_value(asked.stored()).ok();
         fit.machine.metadata.table = outline.table.clone();
+        if let Some(chosen) = metric {
+            let found = fit.machine.metadata.metric.take().unwrap_or_default();
+            let feature_scales = if found.feature_scales.is_empty() { chosen.feature_scales } else { found.feature_scales };
+            let metric = MetricMetadata { feature_scales, penalty: found.penalty.or(chosen.penalty), ..chosen };
+            notes.extend(note_of(&metric));
+            fit.machine.metadata.metric = Some(metric);
+        }
         let earlier = given.start.as_ref().and_then(|start| start.metadata.seen.clone());
         earlier.into_iter().for_each(|seen| fit.machine.recognise(seen));
         notes.extend(notes_of(&fit));
-        let trained = Trained { fit, smaller: vec![], tried: vec![], tuned: None, bound: None, notes };
+        let tuned = self.tuned_name().filter(|_| self.tune);
+        let trained = Trained { fit, smaller: vec![], tried, tuned, bound: None, notes };
         Ok(TrainedBlocks { trained, train_error: found.train_error, passes: found.passes })
     }
 
-    /// Chooses settings and learns a metric on a sample of the rows, which is in memory; then trains on all rows with what was found, from the vectors of the
-    /// sample's machine.
-    fn run_chosen(&self, engine: &mut dyn Engine, outline: &Outline, given: &Given, watch: &Watch) -> Result<TrainedBlocks> {
-        let scout = self.block_learner().scout(engine, outline)?;
+    /// Settings that validation rows choose, and the penalty of a learned metric, from a sample of the rows that is in memory; everything else is left to the search
+    /// on all rows.
+    fn settled(
+        &self,
+        (outline, scout): (&Outline, &ScoutSums),
+        kernel: Kernel,
+        scale: Option<Scale>,
+        notes: &mut Vec<String>,
+        watch: &Watch,
+    ) -> Result<Settled> {
+        let mut settled = Settled { train: self.clone(), kernel, scale, start: None, metric: None, tried: vec![] };
+        if !self.tune && self.learned().is_empty() {
+            return Ok(settled);
+        }
         let rows = scout.sample.dataset(outline);
-        let search = Search { blocks: None, sample_first: None, device: None, ..self.search.clone() };
-        let on_sample = Train { search, settings: Settings { cache: None, ..self.settings.clone() }, ..self.clone() };
-        let first = on_sample.run(&rows, given, watch)?;
-        if watch.cancelled() {
-            return Err(Error::Cancelled);
+        let drawn = if (rows.len() as u64) < outline.n_rows { ", drawn at random" } else { "" };
+        notes.push(format!("settings were chosen on {}{drawn}", counted(rows.len(), "row")));
+        if self.tune {
+            let how = settled.scale.clone().map_or(HowToScale::Fitted(Scaling::None), HowToScale::Given);
+            settled.tried = self.search_settings(&rows, &how, notes, watch)?;
+            let best = settled.tried.first().ok_or_else(|| Error::data("no settings were tried"))?;
+            settled.kernel = settled.kernel.with_gamma(best.gamma);
+            settled.train = self.with_cost(best.cost);
+            settled.train.metric.costs = self.costs_around(best.cost);
         }
-        let machine = first.machine();
-        let mut later = Train { tune: false, folds: None, ..self.with_one_width() };
-        if let Some(cost) = if self.learner() == LearnerName::Ridge { machine.metadata.lambda } else { machine.metadata.c } {
-            later = later.with_cost(cost);
+        if !self.learned().is_empty() {
+            self.settle_metric(&mut settled, rows, outline.n_rows, watch)?;
         }
-        if let Some(gamma) = machine.expansion.kernel.gamma() {
-            later.kernel.gamma = Some(Gamma::Given(gamma));
+        match watch.cancelled() {
+            true => Err(Error::Cancelled),
+            false => Ok(settled),
         }
-        let scale = machine.scale.clone();
-        later.scale = self.scale.filter(|_| scale.is_none());
-        let given = Given { start: Some(machine.clone()), scale, ..given.clone() };
-        let mut done = later.run_blocks(engine, outline, &given, watch)?;
-        let metadata = &mut done.trained.fit.machine.metadata;
-        metadata.request = serde_json::to_value(self.stored()).ok();
-        metadata.metric = machine.metadata.metric.clone();
-        let chosen = format!("settings, scaling and metric were chosen on {}, drawn at random", counted(rows.len(), "row"));
-        done.trained.notes = [first.notes, vec![chosen], done.trained.notes].concat();
-        (done.trained.tried, done.trained.tuned) = (first.tried, first.tuned);
-        Ok(TrainedBlocks { passes: done.passes + 1, ..done })
+    }
+
+    fn settle_metric(&self, settled: &mut Settled, mut rows: Dataset, n_rows: u64, watch: &Watch) -> Result<()> {
+        if let Some(scale) = &settled.scale {
+            rows.points = scale.apply(&rows.points)?;
+        }
+        let (cost, kernel, chosen) = settled.train.chosen_metric(&settled.kernel, &rows, watch)?;
+        (settled.train, settled.kernel) = (settled.train.with_cost(cost), kernel);
+        let mut metadata = MetricMetadata { feature_scales: vec![1.0; rows.dim()], ..chosen.metadata };
+        let Some((mut metric, vectors)) = chosen.start else {
+            settled.metric = Some(metadata);
+            return Ok(());
+        };
+        if self.device()? != Device::Cpu {
+            // A card has no sums for a metric: that of the sample is part of the scaling.
+            let transform = metric
+                .transform(&metric.first(rows.dim())?, rows.dim())
+                .ok_or_else(|| Error::data("the learned metric is out of range"))?;
+            settled.start = Some((Metric::default(), transform.vectors(&vectors).into_owned()));
+            if let Some(learned) = transform.scale() {
+                metadata.feature_scales = feature_scales(&learned);
+                settled.scale = Some(settled.scale.as_ref().map_or_else(|| Ok(learned.clone()), |scale| scale.then(&learned))?);
+            }
+        } else {
+            // Losses of all rows weigh more than those of the sample, and so must a penalty that was found on it.
+            if self.metric.penalty.is_none() {
+                metric.penalty *= n_rows as f64 / rows.len().max(1) as f64;
+            }
+            settled.start = Some((metric, vectors));
+        }
+        settled.metric = Some(metadata);
+        Ok(())
     }
 
     fn block_learner(&self) -> BlockLearner {
@@ -226,7 +290,7 @@ impl Train {
         if let Some(scale) = &given.scale {
             return Ok(Some(scale.clone()));
         }
-        let scaling = self.scale.unwrap_or_default();
+        let scaling = self.scaling();
         notes.extend(scaling.note(&scout.sample.points).map(String::from));
         scout.summary.scale(scaling)
     }

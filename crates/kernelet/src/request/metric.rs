@@ -10,12 +10,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    data::{Dataset, Scale, read::Wanted},
+    data::{Dataset, Scale, Scaling, read::Wanted},
     kernel::{Kernel, Precomputed},
-    learn::{
-        Learner,
-        direct::{Learned, LearnedMetric, Searched},
-    },
+    learn::direct::{Chosen, Learned, LearnedMetric, Searched},
     machine::{Machine, MetricMetadata},
     text::figure,
     watch::Watch,
@@ -53,6 +50,12 @@ impl Train {
         width.into_iter().chain(scales).chain(self.metric.projection.map(Learned::Map)).collect()
     }
 
+    /// How features are scaled. The penalty of a learned metric takes all of them alike, so that they must be of one size.
+    pub(super) fn scaling(&self) -> Scaling {
+        let usual = if self.learned().is_empty() { Scaling::None } else { Scaling::Standard };
+        self.scale.unwrap_or(usual)
+    }
+
     /// The same request with one width.
     pub(super) fn with_one_width(&self) -> Train {
         let mut train = Train { metric: MetricSettings::default(), ..self.clone() };
@@ -74,8 +77,8 @@ impl Train {
         Ok(scale.clone())
     }
 
-    /// The estimator with a learned metric, for the costs and widths that validation rows choose from.
-    pub(super) fn with_metric<L: Searched + 'static>(&self, kernel: &Kernel, make: impl Fn(&Train, Kernel) -> L) -> Box<dyn Learner> {
+    /// The costs and kernels that validation rows choose from.
+    pub(super) fn metric_candidates(&self, kernel: &Kernel) -> Vec<(f64, Kernel)> {
         let tuned = !self.metric.costs.is_empty();
         let costs = if tuned { self.metric.costs.clone() } else { self.metric_costs() };
         let free = !tuned && matches!(self.kernel.gamma, None | Some(Gamma::Scale | Gamma::Learned));
@@ -87,14 +90,28 @@ impl Train {
             true => vec![kernel.clone()],
             false => gammas.into_iter().map(|gamma| kernel.clone().with_gamma(gamma)).collect(),
         };
-        let with_cost = |cost: f64| kernels.iter().map(move |kernel| (self.with_cost(cost), kernel.clone()));
-        Box::new(LearnedMetric {
-            candidates: costs.into_iter().flat_map(with_cost).map(|(train, kernel)| make(&train, kernel)).collect(),
+        costs.into_iter().flat_map(|cost| kernels.iter().map(move |kernel| (cost, kernel.clone()))).collect()
+    }
+
+    /// The estimator with a learned metric, for the costs and kernels that validation rows choose from.
+    pub(super) fn with_metric<L: Searched>(&self, kernel: &Kernel, make: impl Fn(&Train, Kernel) -> L) -> LearnedMetric<L> {
+        LearnedMetric {
+            candidates: self.metric_candidates(kernel).into_iter().map(|(cost, kernel)| make(&self.with_cost(cost), kernel)).collect(),
             forms: self.learned(),
             penalty: self.metric.penalty,
             centred: self.wanted() == Wanted::Nothing,
             seed: self.seed,
-        })
+        }
+    }
+
+    /// What rows choose of a metric for a machine whose vectors are searched for: the cost and the kernel of the estimator, and where its search begins.
+    pub(super) fn chosen_metric(&self, kernel: &Kernel, rows: &Dataset, watch: &Watch) -> Result<(f64, Kernel, Chosen)> {
+        let chosen = match self.learner() {
+            LearnerName::Svc => self.with_metric(kernel, Train::margin).choose(rows, watch)?,
+            _ => self.with_metric(kernel, Train::direct_learner).choose(rows, watch)?,
+        };
+        let (cost, kernel) = self.metric_candidates(kernel).swap_remove(chosen.candidate);
+        Ok((cost, kernel, chosen))
     }
 
     /// A metric is learned in one form, with vectors that are searched for.

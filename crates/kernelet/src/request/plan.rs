@@ -303,13 +303,13 @@ impl Train {
         let one_width = self.learned().is_empty();
         match self.learner() {
             LearnerName::Svc if one_width => Box::new(self.margin(kernel)),
-            LearnerName::Svc => self.with_metric(&kernel, Train::margin),
+            LearnerName::Svc => Box::new(self.with_metric(&kernel, Train::margin)),
             _ if one_width => Box::new(self.direct_learner(kernel)),
-            _ => self.with_metric(&kernel, Train::direct_learner),
+            _ => Box::new(self.with_metric(&kernel, Train::direct_learner)),
         }
     }
 
-    fn direct_learner(&self, kernel: Kernel) -> DirectLearner {
+    pub(super) fn direct_learner(&self, kernel: Kernel) -> DirectLearner {
         let margin = self.search.coefficients == Some(Coefficients::Margin);
         let task = match self.learner() {
             LearnerName::Svr => DirectTask::Svr(learner::svr(kernel, self)),
@@ -325,7 +325,7 @@ impl Train {
         DirectLearner { task, search: self.search() }
     }
 
-    fn margin(&self, kernel: Kernel) -> Margin {
+    pub(super) fn margin(&self, kernel: Kernel) -> Margin {
         let usual = Margin::default();
         Margin {
             kernel,

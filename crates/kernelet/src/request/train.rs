@@ -308,9 +308,7 @@ impl Train {
         let how = match &given.scale {
             Some(scale) => HowToScale::Given(scale.clone()),
             None => {
-                // The penalty of a learned metric takes all features alike, so that they must be of one size.
-                let usual = if self.learned().is_empty() { Scaling::None } else { Scaling::Standard };
-                let scaling = self.scale.unwrap_or(usual);
+                let scaling = self.scaling();
                 notes.extend(scaling.note(&data.points).map(String::from));
                 HowToScale::Fitted(scaling)
             }

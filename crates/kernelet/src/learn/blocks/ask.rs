@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::packed::{Packed, matrix};
-use crate::{Error, Result, data::Scale, kernel::Kernel, linalg::Matrix};
+use crate::{Error, Result, data::Scale, kernel::Kernel, learn::direct::Transform, linalg::Matrix};
 
 /// The loss of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,7 +60,9 @@ pub struct FitAsk {
     pub problem: Problem,
     /// The kernel.
     pub kernel: Kernel,
-    /// m x d, in the units of scaled rows.
+    /// What scaled rows go through before the kernel sees them.
+    pub transform: Transform,
+    /// m x K, in the units of transformed rows.
     pub vectors: Matrix,
     /// The factor of their kernel matrix, m x m, lower triangle.
     pub factor: Matrix,
@@ -68,7 +70,7 @@ pub struct FitAsk {
     pub weights: Matrix,
     /// Whether Newton's systems are wanted.
     pub systems: bool,
-    /// Whether the sums for the gradient by the vectors are wanted.
+    /// Whether the sums for the gradient by the vectors and by the transform are wanted.
     pub vectors_gradient: bool,
     /// A direction of the weights, whose product with the second derivatives is wanted.
     pub direction: Option<Matrix>,
@@ -96,7 +98,37 @@ pub enum Ask {
 #[serde(tag = "ask", rename_all = "kebab-case")]
 enum Header {
     Scout { seed: u64, sample: usize, fingerprints: usize, n_classes: usize },
-    Fit { problem: Problem, kernel: Kernel, shape: [usize; 2], systems: bool, vectors_gradient: bool, direction: bool },
+    Fit { problem: Problem, kernel: Kernel, metric: Form, shape: [usize; 2], systems: bool, vectors_gradient: bool, direction: bool },
+}
+
+/// The form of a transform, whose numbers are an array.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Form {
+    None,
+    Scales,
+    Map,
+}
+
+impl Form {
+    fn of(transform: &Transform) -> (Form, Vec<f64>) {
+        match transform {
+            Transform::None => (Form::None, vec![]),
+            Transform::Scales(factors) => (Form::Scales, factors.clone()),
+            Transform::Map(map) => (Form::Map, map.values().to_vec()),
+        }
+    }
+
+    /// The transform with these numbers, whose results have `dim` features.
+    fn with(self, numbers: Vec<f64>, dim: usize) -> Result<Transform> {
+        let count = numbers.len();
+        match self {
+            Form::None => Ok(Transform::None),
+            Form::Scales if count == dim => Ok(Transform::Scales(numbers)),
+            Form::Scales => Err(Error::Shape { what: "scales of features", expected: dim, found: count }),
+            Form::Map => matrix("numbers of a map", numbers, dim, count / dim.max(1)).map(Transform::Map),
+        }
+    }
 }
 
 impl Ask {
@@ -108,7 +140,9 @@ impl Ask {
                 Packed::new(&Header::Scout { seed, sample, fingerprints, n_classes }, vec![])
             }
             Ask::Fit(fit) => {
+                let (metric, numbers) = Form::of(&fit.transform);
                 let header = Header::Fit {
+                    metric,
                     problem: fit.problem.clone(),
                     kernel: fit.kernel.clone(),
                     shape: [fit.vectors.rows(), fit.vectors.cols()],
@@ -118,7 +152,7 @@ impl Ask {
                 };
                 let direction = fit.direction.clone().unwrap_or_default();
                 let arrays = [&fit.vectors, &fit.factor, &fit.weights, &direction].map(|matrix| matrix.values().to_vec());
-                Packed::new(&header, arrays.to_vec())
+                Packed::new(&header, arrays.into_iter().chain([numbers]).collect())
             }
         };
         Ok(packed?.to_bytes())
@@ -129,11 +163,12 @@ impl Ask {
         let packed = Packed::from_bytes(bytes)?;
         match packed.header()? {
             Header::Scout { seed, sample, fingerprints, n_classes } => Ok(Ask::Scout { seed, sample, fingerprints, n_classes }),
-            Header::Fit { problem, kernel, shape: [m, dim], systems, vectors_gradient, direction } => {
-                let [vectors, factor, weights, along] = packed.arrays()?;
+            Header::Fit { problem, kernel, metric, shape: [m, dim], systems, vectors_gradient, direction } => {
+                let [vectors, factor, weights, along, numbers] = packed.arrays()?;
                 let (rows, q) = (m + problem.offset(), problem.n_outputs);
                 let direction = direction.then(|| matrix("numbers of a direction", along, rows, q)).transpose()?;
                 let fit = FitAsk {
+                    transform: metric.with(numbers, dim)?,
                     vectors: matrix("numbers of vectors", vectors, m, dim)?,
                     factor: matrix("numbers of a factor", factor, m, m)?,
                     weights: matrix("weights", weights, rows, q)?,
@@ -182,6 +217,7 @@ mod tests {
         let fit = FitAsk {
             problem,
             kernel: Kernel::gaussian(1.0 / 3.0),
+            transform: Transform::None,
             vectors: Matrix::from_fn(4, 2, number),
             factor: Matrix::from_fn(4, 4, number),
             weights: Matrix::from_fn(5, 3, number),
@@ -192,6 +228,13 @@ mod tests {
         for ask in [Ask::Scout { seed: u64::MAX, sample: 10, fingerprints: 7, n_classes: 2 }, Ask::Fit(Box::new(fit.clone()))] {
             assert_eq!(Ask::from_bytes(&ask.to_bytes().unwrap()).unwrap(), ask);
         }
+        let bytes = |transform: Transform| Ask::Fit(Box::new(FitAsk { transform, ..fit.clone() })).to_bytes().unwrap();
+        for transform in [Transform::Scales(vec![0.5, 1.0 / 7.0]), Transform::Map(Matrix::from_fn(2, 3, number))] {
+            let Ask::Fit(found) = Ask::from_bytes(&bytes(transform.clone())).unwrap() else { panic!() };
+            assert_eq!(found.transform, transform);
+        }
+        assert!(Ask::from_bytes(&bytes(Transform::Scales(vec![0.5; 3]))).is_err());
+        assert!(Ask::from_bytes(&bytes(Transform::Map(Matrix::zeros(3, 1)))).is_err());
         let wrong = FitAsk { problem: Problem { costs: vec![1.0], ..fit.problem.clone() }, ..fit };
         assert!(Ask::from_bytes(&Ask::Fit(Box::new(wrong)).to_bytes().unwrap()).is_err());
     }

@@ -1,21 +1,26 @@
 //! Who does the passes.
 use std::sync::mpsc::sync_channel;
 
+use crate::parallel::*;
+
 use super::{
-    ask::{Ask, FitAsk},
-    newton::Rounds,
+    ask::Ask,
+    newton::{Beginning, Rounds},
     pass::Pass,
     sums::{ARITY, Sums, added},
 };
 use crate::{Error, Result, data::RowBlocks, device::Device};
+
+/// The most blocks that are looked at side by side.
+const MOST_AT_ONCE: usize = 8;
 
 /// Whatever can ask all rows and add up the answers: threads, files, other processes.
 pub trait Engine {
     /// The sums of all rows. The same ask gives the same bits.
     fn pass(&mut self, ask: &Ask) -> Result<Sums>;
 
-    /// Newton's method from the weights of this ask, where the engine has a faster one than passes: none by default.
-    fn rounds(&mut self, _ask: &FitAsk) -> Option<Result<Box<dyn Rounds + '_>>> {
+    /// Newton's method, where the engine has a faster one than passes: none by default.
+    fn rounds(&mut self, _from: &Beginning) -> Option<Result<Box<dyn Rounds + '_>>> {
         None
     }
 }
@@ -51,7 +56,15 @@ impl Engine for LocalEngine<'_> {
                     }
                 }
             });
-            receiver.into_iter().try_for_each(|block| tree.push(pass.sums(&*block?)?))
+            // Sums at weights are shared among threads within a block; blocks that are only looked at are shared themselves.
+            let at_once = if matches!(ask, Ask::Scout { .. }) { current_num_threads().min(MOST_AT_ONCE) } else { 1 };
+            let mut receiver = receiver.into_iter().peekable();
+            while receiver.peek().is_some() {
+                let some = receiver.by_ref().take(at_once).collect::<Result<Vec<_>>>()?;
+                let sums: Vec<Result<Sums>> = some.par_iter().map(|block| pass.sums(block)).collect();
+                sums.into_iter().try_for_each(|sums| tree.push(sums?))?;
+            }
+            Ok(())
         })?;
         tree.finish()
     }

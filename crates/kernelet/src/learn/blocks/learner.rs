@@ -5,22 +5,22 @@ use super::{
     ask::{Ask, Problem, RowLossName},
     checkpoint::Kept,
     engine::{Engine, LocalEngine},
-    search::{Descent, Found, coefficients},
-    solver::{Optimum, Solver},
+    newton::Optimum,
+    search::{Descent, Found, MakeMachine, Place},
+    solver::Solver,
     sums::{ScoutSums, Sums},
 };
 use crate::{
     Error, Result,
-    basis::{Frame, field::check_dense},
+    basis::field::check_dense,
     data::{Dataset, Fingerprints, HeldBlocks, Outline, Scale, Target, memory},
     error::{require_cost, require_positive},
     kernel::Kernel,
     learn::{
         ClassWeights, Fit, LogisticRows, Report,
-        direct::{Growth, Init, Learned, Search, status},
+        direct::{Growth, Init, Learned, Search, Variables, feature_scales, status},
     },
-    linalg::Matrix,
-    machine::{Coefficients, Decision, Expansion, Machine, Metadata},
+    machine::{Coefficients, Decision, Expansion, Machine, Metadata, MetricMetadata},
     watch::Watch,
 };
 
@@ -157,9 +157,6 @@ impl BlockLearner {
             Err(Error::Unsupported { method: "training by blocks", with: with.into(), instead: instead.into() })
         };
         match () {
-            () if self.search.metric.learned != Learned::Nothing => {
-                unsupported("a learned metric", "learn it on a sample first, and take its scales")
-            }
             () if self.search.growth != Growth::None => unsupported("a growing number of vectors", "use all vectors from the beginning"),
             () if self.sample_first == Some(0) => Err(Error::parameter("sample-first", 0, "at least 1")),
             () if self.sample_first.is_some() && self.search.checkpoint.is_some() => {
@@ -210,7 +207,7 @@ impl BlockLearner {
         let rows = scale.map(|scale| scale.apply(points)).transpose()?;
         let rows = rows.as_ref().unwrap_or(points);
         check_dense("direct training", rows, self.search.n_vectors)?;
-        let make = |frame: &Frame, optimum: &Optimum| self.machine(outline, scout, &problem, frame, optimum);
+        let make = |place: &Place, optimum: &Optimum| self.machine(outline, scout, (kernel, &problem), place, optimum);
         let mut best: Option<Found> = None;
         let mut passes = 1;
         for number in 0..self.search.starts as u64 {
@@ -230,22 +227,24 @@ impl BlockLearner {
                 (kept, begun) = (Some(RefCell::new(file)), known);
             }
             let (mut start, earlier) = match begun {
-                Some((vectors, steps)) => {
-                    let found = vectors.len() / dim.max(1);
-                    (Matrix::new(vectors, found, dim).unwrap_or_default(), steps)
+                Some((vectors, steps)) => (Variables::of_values(&vectors, vectors.len() / dim.max(1), dim), steps),
+                None => {
+                    let z = self.search.init.first(kernel, rows, n_vectors, seed, watch)?;
+                    (Variables { z, metric: self.search.metric.first(dim)? }, 0)
                 }
-                None => (self.search.init.first(kernel, rows, n_vectors, seed, watch)?, 0),
             };
             let mut search = self.search.clone();
+            // The value is divided by the factor of the estimator.
+            search.metric.penalty /= self.estimator.factor();
             if let Some(count) = self.sample_first.filter(|&count| (count as u64) < outline.n_rows) {
-                start = self.on_sample(outline, scout, &problem, (kernel, start, count), watch)?;
+                start = self.on_sample((outline, scout), &problem, &search, (kernel, start, count), watch)?;
                 search.iterations = self.search.iterations.div_ceil(STEPS_AFTER_SAMPLE);
             }
             let descent = Descent { kernel, search: &search, inexact: self.inexact, machine: &make, kept, watch };
             let solver = Solver { engine: &mut *engine, problem: &problem, last: None, passes: 0, engine_failed: false };
             let found = descent.run(solver, start, earlier)?;
             passes += found.passes;
-            if best.as_ref().is_none_or(|best| found.optimum.value < best.optimum.value) {
+            if best.as_ref().is_none_or(|best| found.value < best.value) {
                 best = Some(found);
             }
         }
@@ -253,27 +252,20 @@ impl BlockLearner {
         self.finished(found, outline, &make, passes, watch)
     }
 
-    fn finished(
-        &self,
-        found: Found,
-        outline: &Outline,
-        make: &dyn Fn(&Frame, &Optimum) -> Result<Machine>,
-        passes: u64,
-        watch: &Watch,
-    ) -> Result<BlockFit> {
-        let Found { frame, optimum, iterations, ended, .. } = found;
-        let machine = make(&frame, &optimum)?;
+    fn finished(&self, found: Found, outline: &Outline, make: &MakeMachine, passes: u64, watch: &Watch) -> Result<BlockFit> {
+        let Found { place, optimum, value, iterations, ended, .. } = found;
+        let machine = make(&place, &optimum)?;
         machine.check()?;
         let report = Report {
-            objective: self.estimator.factor() * optimum.value,
+            objective: self.estimator.factor() * value,
             dual_objective: None,
             iterations: iterations as u64,
             status: status(ended),
-            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(frame.len() as u64),
+            evaluations: passes.saturating_mul(outline.n_rows).saturating_mul(place.at.z.rows() as u64),
             support: None,
         };
         let each = if outline.labels.is_empty() { machine.n_outputs() as f64 } else { 1.0 };
-        let train_error = optimum.sums.errors / (each * optimum.sums.rows.max(1.0));
+        let train_error = optimum.errors / (each * optimum.rows.max(1.0));
         Ok(BlockFit { fit: Fit { machine, report }.ended(watch), train_error, passes })
     }
 
@@ -293,15 +285,15 @@ impl BlockLearner {
         Ok(Problem { loss, n_classes: outline.labels.len(), n_outputs, costs, scale: scale.cloned() })
     }
 
-    /// The vectors of a search on the first rows of the sample, whose losses stand for all.
+    /// The variables of a search on the first rows of the sample, whose losses stand for all.
     fn on_sample(
         &self,
-        outline: &Outline,
-        scout: &ScoutSums,
+        (outline, scout): (&Outline, &ScoutSums),
         problem: &Problem,
-        (kernel, start, count): (&Kernel, Matrix, usize),
+        search: &Search,
+        (kernel, start, count): (&Kernel, Variables, usize),
         watch: &Watch,
-    ) -> Result<Matrix> {
+    ) -> Result<Variables> {
         let sample = &scout.sample;
         let rows: Vec<usize> = (0..sample.keys.len().min(count)).collect();
         let held = Dataset {
@@ -311,18 +303,37 @@ impl BlockLearner {
         let held = HeldBlocks::within(&held, self.search.memory_bytes)?;
         let stands_for = outline.n_rows as f64 / rows.len().max(1) as f64;
         let problem = Problem { costs: problem.costs.iter().map(|cost| cost * stands_for).collect(), ..problem.clone() };
-        let make = |_: &Frame, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
-        let descent = Descent { kernel, search: &self.search, inexact: self.inexact, machine: &make, kept: None, watch };
+        let make = |_: &Place, _: &Optimum| Err(Error::data("a sample has no machine of its own"));
+        let descent = Descent { kernel, search, inexact: self.inexact, machine: &make, kept: None, watch };
         let mut engine = LocalEngine { blocks: &held };
         let solver = Solver { engine: &mut engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-        Ok(descent.run(solver, start, 0)?.frame.vectors().to_dense())
+        Ok(descent.run(solver, start, 0)?.place.at)
     }
 
-    fn machine(&self, outline: &Outline, scout: &ScoutSums, problem: &Problem, frame: &Frame, optimum: &Optimum) -> Result<Machine> {
-        let m = frame.len();
+    fn machine(
+        &self,
+        outline: &Outline,
+        scout: &ScoutSums,
+        (kernel, problem): (&Kernel, &Problem),
+        place: &Place,
+        optimum: &Optimum,
+    ) -> Result<Machine> {
+        let (transform, m) = (&place.transform, place.at.z.rows());
+        let scale = match (&problem.scale, transform.scale()) {
+            (Some(scale), Some(learned)) => Some(scale.then(&learned)?),
+            (scale, learned) => learned.or_else(|| scale.clone()),
+        };
         let offsets = if problem.offset() == 1 { optimum.x.row(m).to_vec() } else { vec![0.0; problem.n_outputs] };
         let objective = Some(self.estimator.factor() * optimum.value).filter(|value| value.is_finite());
+        let metric = MetricMetadata {
+            learned: self.search.metric.learned.name().into(),
+            used: true,
+            penalty: Some(self.search.metric.penalty),
+            feature_scales: transform.scale().as_ref().map(feature_scales).unwrap_or_default(),
+            ..MetricMetadata::default()
+        };
         let common = Metadata {
+            metric: (self.search.metric.learned != Learned::Nothing).then_some(metric),
             learner: Some(self.estimator.name().into()),
             n_rows: Some(outline.n_rows as usize),
             seen: Some(scout.seen.clone()),
@@ -340,13 +351,13 @@ impl BlockLearner {
         };
         Ok(Machine {
             expansion: Expansion {
-                kernel: frame.kernel().clone(),
-                vectors: frame.vectors().clone(),
-                coefficients: Coefficients::Dense(coefficients(frame, optimum)),
+                kernel: kernel.clone(),
+                vectors: place.hats().into_owned().into(),
+                coefficients: Coefficients::Dense(optimum.coefficients.clone()),
             },
             offsets,
             decision: self.estimator.decision(outline),
-            scale: problem.scale.clone(),
+            scale,
             names: outline.names.clone(),
             calibration,
             metadata,

@@ -9,6 +9,8 @@
 mod ask;
 #[cfg(feature = "cuda")]
 mod card_engine;
+#[cfg(feature = "cuda")]
+mod card_rounds;
 mod checkpoint;
 mod engine;
 mod learner;
@@ -29,7 +31,7 @@ pub use ask::{Ask, FitAsk, Problem, RowLossName};
 pub use card_engine::CardEngine;
 pub use engine::{Engine, LocalEngine, engine_on};
 pub use learner::{BlockEstimator, BlockFit, BlockLearner};
-pub use newton::Rounds;
+pub use newton::{Beginning, Optimum, Rounds};
 pub use pass::block_sums;
 pub use ridge_sums::RidgeSums;
 pub use sample::Sample;

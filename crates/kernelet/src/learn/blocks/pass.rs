@@ -1,7 +1,8 @@
 //! The sums of one block of rows: the only code that sees rows, whoever keeps them.
 //!
 //! A block is cut into a fixed number of parts, each of which one thread works through in tiles; the parts are added in their order. Cost of a row: m d
-//! for its kernel values, m^2 / 2 for its coordinates, m^2 / 2 for each system it is part of, and 2 m d where the vectors' gradient is wanted.
+//! for its kernel values, m^2 / 2 for its coordinates, m^2 / 2 for each system it is part of, and 2 m d where the vectors' gradient is wanted; the gradient
+//! by scales takes d more, that by a map K x d another K (m + d), and transforming the row d or K d.
 use std::ops::Range;
 
 use crate::parallel::*;
@@ -14,13 +15,14 @@ use super::{
 };
 use crate::{
     Error, Result,
-    basis::{Frame, field::GradientSums},
+    basis::Frame,
     data::{Fingerprints, Points, RowBlock, Summary},
     error::wrong_weight,
     kernel::{
         Kernel,
         block::{CHUNK, Scratch},
     },
+    learn::direct::{RowSums, Transform},
     linalg::{Lower, Matrix, Product, Real, add_outer, product_transposed},
 };
 
@@ -67,11 +69,13 @@ impl<'a> Pass<'a> {
 
     fn fitted(&self, ask: &FitAsk, frame: &Frame, block: &RowBlock) -> Result<Sums> {
         let scaled = ask.problem.scale.as_ref().map(|scale| scale.apply(&block.points)).transpose()?;
-        let points = scaled.as_ref().unwrap_or(&block.points);
-        if points.dim() != ask.vectors.cols() {
-            return Err(Error::Shape { what: "features", expected: ask.vectors.cols(), found: points.dim() });
+        let rows = scaled.as_ref().unwrap_or(&block.points);
+        let expected = ask.transform.dim().unwrap_or(ask.vectors.cols());
+        if rows.dim() != expected {
+            return Err(Error::Shape { what: "features", expected, found: rows.dim() });
         }
-        let work = Work { ask, frame, coefficients: &self.coefficients, points, losses: Losses::new(&ask.problem, block)? };
+        let points = ask.transform.rows(rows, vec![]);
+        let work = Work { ask, frame, coefficients: &self.coefficients, rows, points: &points, losses: Losses::new(&ask.problem, block)? };
         let n = points.len();
         let size = n.div_ceil(PARTS).div_ceil(CHUNK).max(1) * CHUNK;
         let parts: Vec<FitSums> = (0..n.div_ceil(size)).into_par_iter().map(|p| work.part(p * size..n.min((p + 1) * size))).collect();
@@ -115,6 +119,8 @@ struct Work<'a> {
     frame: &'a Frame,
     coefficients: &'a Matrix,
     /// Scaled.
+    rows: &'a Points,
+    /// Transformed.
     points: &'a Points,
     losses: Losses,
 }
@@ -129,6 +135,7 @@ struct Buffers {
     slopes: Vec<f64>,
     curvatures: Vec<f64>,
     rows: Vec<f64>,
+    untransformed: Vec<f64>,
     weights: Vec<f64>,
     active: Vec<usize>,
     scratch: Scratch,
@@ -147,15 +154,22 @@ impl Work<'_> {
             gradient: vec![0.0; width * q],
             moved: of(ask.vectors_gradient, m * dim),
             totals: of(ask.vectors_gradient, m),
+            metric: if ask.vectors_gradient { self.moved().numbers_mut().to_vec() } else { vec![] },
             curved: of(ask.direction.is_some(), width * q),
         }
     }
 
+    /// The sums for the gradient by vectors and transform, without a row.
+    fn moved(&self) -> RowSums {
+        let argument = self.ask.kernel.profile().argument();
+        RowSums::nothing(&self.ask.transform, argument, self.frame.len(), self.ask.vectors.cols())
+    }
+
     fn part(&self, rows: Range<usize>) -> FitSums {
         let (mut sums, mut buffers) = (self.nothing(), Buffers::default());
-        let (m, dim) = (self.frame.len(), self.ask.vectors.cols());
+        let dim = self.rows.dim().max(self.points.dim());
         let tile = (TILE / dim.max(1)).clamp(1, CHUNK);
-        let mut moved = self.ask.vectors_gradient.then(|| GradientSums::nothing(m, dim));
+        let mut moved = self.ask.vectors_gradient.then(|| self.moved());
         for first in rows.clone().step_by(tile) {
             let tile = first..rows.end.min(first + tile);
             self.look(tile.clone(), &mut sums, &mut buffers);
@@ -169,8 +183,9 @@ impl Work<'_> {
                 self.add_moved(tile, moved, &mut buffers);
             }
         }
-        if let Some(moved) = moved {
-            (sums.moved, sums.totals) = (moved.points.into_values(), moved.totals);
+        if let Some(mut moved) = moved {
+            sums.metric = moved.numbers_mut().to_vec();
+            (sums.moved, sums.totals) = (moved.vectors.points.into_values(), moved.vectors.totals);
         }
         sums
     }
@@ -229,9 +244,9 @@ impl Work<'_> {
     }
 
     /// Adds the rows whose loss has a slope.
-    fn add_moved(&self, tile: Range<usize>, moved: &mut GradientSums, buffers: &mut Buffers) {
+    fn add_moved(&self, tile: Range<usize>, moved: &mut RowSums, buffers: &mut Buffers) {
         let (m, q, dim) = (self.frame.len(), self.ask.problem.n_outputs, self.points.dim());
-        let Buffers { kernel, slopes, rows, weights, active, scratch, .. } = buffers;
+        let Buffers { kernel, slopes, rows, untransformed, weights, active, scratch, .. } = buffers;
         if !matches!(self.ask.kernel, Kernel::Gaussian(_)) {
             self.frame.columns().fill_slopes(self.points, tile.clone(), kernel, scratch);
         }
@@ -246,7 +261,16 @@ impl Work<'_> {
             product_transposed(&slopes[i * q..(i + 1) * q], self.coefficients.values(), q, weights);
             weights.iter_mut().zip(&kernel[i * m..(i + 1) * m]).for_each(|(w, k)| *w *= factor * k);
         }
-        moved.add_rows(weights, rows);
+        moved.vectors.add_rows(weights, rows);
+        moved.add_squares(weights, rows);
+        if matches!(self.ask.transform, Transform::Map(_)) {
+            let dim = self.rows.dim();
+            untransformed.resize(active.len() * dim, 0.0);
+            for (row, &i) in untransformed.chunks_exact_mut(dim.max(1)).zip(active.iter()) {
+                self.rows.copy_rows(tile.start + i..tile.start + i + 1, dim, row);
+            }
+            moved.add_map(weights, untransformed, rows, &self.ask.vectors);
+        }
     }
 }
 

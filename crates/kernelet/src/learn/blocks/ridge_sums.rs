@@ -9,6 +9,7 @@ use crate::{
     Error, Result,
     basis::{Frame, JITTER},
     data::{Fingerprints, RowBlock},
+    learn::direct::Transform,
     linalg::{Cholesky, Lower, Matrix},
     machine::{Coefficients, Decision, Machine, Metadata},
 };
@@ -61,6 +62,7 @@ impl RidgeSums {
             scale: self.machine.scale.clone(),
         };
         let ask = Ask::Fit(Box::new(FitAsk {
+            transform: Transform::None,
             problem,
             kernel: self.machine.expansion.kernel.clone(),
             vectors: self.machine.expansion.vectors.to_dense(),

@@ -1,10 +1,15 @@
 //! A sample of rows that does not depend on how they are cut into blocks: those whose numbers have the smallest hashes.
+use crate::parallel::*;
+
 use super::packed::matrix;
 use crate::{
     Error, Result,
     data::{Classes, Csr, Dataset, Outline, Points, RowBlock, Target},
     linalg::Matrix,
 };
+
+/// Rows that one thread copies at a time.
+const ROWS: usize = 64;
 
 /// Rows, in the order of their hashes.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,25 +74,27 @@ impl Sample {
         }
     }
 
-    /// Adds the rows of another sample, and keeps those with the smallest hashes.
-    pub(super) fn add(&mut self, other: &Sample) -> Result<()> {
-        if (self.points.dim(), self.targets.cols(), self.limit) != (other.points.dim(), other.targets.cols(), other.limit) {
-            return Err(Error::Shape { what: "features", expected: self.points.dim(), found: other.points.dim() });
+    /// The rows of several samples together, of which those with the smallest hashes are kept.
+    pub(super) fn merged(samples: &[Sample]) -> Result<Sample> {
+        let Some(first) = samples.first() else { return Ok(Sample::default()) };
+        let shape = |sample: &Sample| (sample.points.dim(), sample.targets.cols(), sample.limit);
+        if let Some(other) = samples.iter().find(|other| shape(other) != shape(first)) {
+            return Err(Error::Shape { what: "features", expected: first.points.dim(), found: other.points.dim() });
         }
-        let both: Vec<u64> = [&self.keys[..], &other.keys].concat();
-        let mut order: Vec<usize> = (0..both.len()).collect();
-        order.sort_by_key(|&i| (both[i], i));
-        order.truncate(self.limit);
-        let targets = [self.targets.values(), other.targets.values()].concat();
-        let weights = [&self.weights[..], &other.weights].concat();
-        *self = Sample {
-            limit: self.limit,
-            keys: order.iter().map(|&i| both[i]).collect(),
-            points: self.points.stacked(&other.points)?.select(&order),
-            targets: matrix("targets", targets, both.len(), self.targets.cols())?.select(&order),
-            weights: order.iter().map(|&i| weights[i]).collect(),
-        };
-        Ok(())
+        let mut order: Vec<(u64, usize, usize)> = vec![];
+        for (part, sample) in samples.iter().enumerate() {
+            order.extend(sample.keys.iter().enumerate().map(|(i, &key)| (key, part, i)));
+        }
+        order.sort_unstable();
+        order.truncate(first.limit);
+        let targets = order.iter().flat_map(|&(_, part, i)| samples[part].targets.row(i)).copied().collect();
+        Ok(Sample {
+            limit: first.limit,
+            keys: order.iter().map(|&(key, ..)| key).collect(),
+            points: selected(samples, &order)?,
+            targets: matrix("targets", targets, order.len(), first.targets.cols())?,
+            weights: order.iter().map(|&(_, part, i)| samples[part].weights[i]).collect(),
+        })
     }
 
     /// Hashes in two halves each, which double precision holds; rows as one dense array or as the three of sparse rows; targets and weights.
@@ -117,6 +124,27 @@ impl Sample {
         }
         Ok(Sample { limit, keys, points, targets: matrix("targets of a sample", targets, n, n_targets)?, weights })
     }
+}
+
+/// The chosen rows of some samples.
+fn selected(samples: &[Sample], order: &[(u64, usize, usize)]) -> Result<Points> {
+    if samples.iter().all(|sample| sample.points.is_sparse()) {
+        let mut all = samples[0].points.clone();
+        let mut firsts = vec![0];
+        for sample in &samples[1..] {
+            firsts.push(all.len());
+            all = all.stacked(&sample.points)?;
+        }
+        return Ok(all.select(&order.iter().map(|&(_, part, i)| firsts[part] + i).collect::<Vec<_>>()));
+    }
+    let dim = samples[0].points.dim();
+    let mut rows: Matrix = Matrix::zeros(order.len(), dim);
+    rows.values_mut().par_chunks_mut(ROWS * dim.max(1)).zip(order.par_chunks(ROWS)).for_each(|(rows, order)| {
+        for (row, &(_, part, i)) in rows.chunks_exact_mut(dim.max(1)).zip(order) {
+            samples[part].points.copy_rows(i..i + 1, dim, row);
+        }
+    });
+    Ok(rows.into())
 }
 
 fn double(points: &Points) -> Points {

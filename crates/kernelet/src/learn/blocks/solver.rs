@@ -8,19 +8,24 @@ use crate::parallel::*;
 use super::{
     ask::{Ask, FitAsk, Problem},
     engine::Engine,
-    newton::{Rounds, newton},
+    newton::{Beginning, Optimum, Rounds, newton},
     packed::matrix,
     sums::{FitSums, Sums},
 };
 use crate::{
     Error, Result,
-    basis::Frame,
-    learn::direct::{add, conjugate_gradients},
+    basis::{Frame, JITTER, field::add_gradient},
+    kernel::Kernel,
+    learn::direct::{RowSums, Transform, add, add_own_gradient, conjugate_gradients},
     linalg::{Cholesky, Matrix, dot},
 };
 
 /// The part of the residual that the conjugate gradients leave.
 const LEFT: f64 = 1e-4;
+
+/// Where the last step is made although it promises little, rounds end when it promises less than this fraction of the value: a search along inexact values takes
+/// more steps, and exact ones cost little there.
+const EAGER: f64 = 1e-5;
 
 /// What is said where a system has no factor.
 pub(super) const NO_FACTOR: &str = "Newton's system cannot be factored; scale the data, or lower the cost";
@@ -37,17 +42,6 @@ pub(super) struct Solver<'a> {
     pub engine_failed: bool,
 }
 
-/// The optimum, and the sums there.
-pub(super) struct Optimum {
-    /// (m + 1) x q.
-    pub x: Matrix,
-    /// The value there, less what one more round promises.
-    pub value: f64,
-    pub sums: FitSums,
-    /// Whether the sums for the gradient by the vectors hold what these add themselves.
-    pub with_vectors: bool,
-}
-
 /// Weights with their sums, and the value of each part that is apart.
 struct Place {
     x: Matrix,
@@ -56,52 +50,64 @@ struct Place {
 }
 
 impl Solver<'_> {
-    /// The optimum on a frame: rounds end when the next promises less than `tolerance` of the value.
-    pub fn solve(&mut self, frame: &Frame, tolerance: f64, vectors_gradient: bool) -> Result<Optimum> {
-        let (m, q) = (frame.len(), self.problem.n_outputs);
-        let width = m + self.problem.offset();
-        let start = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
-        let ask = FitAsk {
-            problem: self.problem.clone(),
-            kernel: frame.kernel().clone(),
-            vectors: frame.vectors().to_dense(),
+    /// The optimum on transformed vectors: rounds end when the next promises less than `tolerance` of the value. Writes the gradient by these vectors where there is
+    /// space for it; with it come the sums that the gradient by the transform needs.
+    pub fn solve(
+        &mut self,
+        kernel: &Kernel,
+        transform: &Transform,
+        vectors: &Matrix,
+        tolerance: f64,
+        gradient: &mut [f64],
+    ) -> Result<(Optimum, RowSums)> {
+        self.engine_failed = false;
+        let (q, problem) = (self.problem.n_outputs, self.problem);
+        let width = vectors.rows() + problem.offset();
+        let weights = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
+        let from = Beginning { problem, kernel, transform, vectors, weights: &weights };
+        let on_engine = if problem.is_coupled() { None } else { self.on_engine(&from, tolerance, gradient).transpose()? };
+        let (found, sums) = match on_engine {
+            Some(found) => (found, RowSums::nothing(transform, kernel.profile().argument(), 0, vectors.cols())),
+            None => self.by_passes(&from, tolerance, gradient)?,
+        };
+        self.last = Some(found.x.clone());
+        Ok((found, sums))
+    }
+
+    /// The optimum by the rounds of the engine, where it has any.
+    fn on_engine(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Option<Result<Optimum>> {
+        let outcome = self.engine.rounds(from).map(|rounds| {
+            let mut rounds = rounds?;
+            let tolerance = if rounds.is_eager() { tolerance.min(EAGER) } else { tolerance };
+            let value = newton(&mut *rounds, from.problem.is_quadratic(), tolerance, 0)?;
+            Ok((rounds.finish(value, gradient)?, rounds.passes()))
+        })?;
+        self.engine_failed = matches!(outcome, Err(Error::Device(_)));
+        Some(outcome.map(|(found, passes)| {
+            self.passes += passes;
+            found
+        }))
+    }
+
+    fn by_passes(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Result<(Optimum, RowSums)> {
+        let quadratic = from.problem.is_quadratic();
+        let frame = Frame::fixed(from.kernel, &from.vectors.clone().into(), JITTER)?;
+        let first = FitAsk {
+            problem: from.problem.clone(),
+            kernel: from.kernel.clone(),
+            transform: from.transform.clone(),
+            vectors: from.vectors.clone(),
             factor: frame.lower().matrix().clone(),
-            weights: start,
+            weights: from.weights.clone(),
             systems: true,
             vectors_gradient: false,
             direction: None,
         };
-        let (quadratic, coupled) = (self.problem.is_quadratic(), self.problem.is_coupled());
-        let found = if coupled { None } else { self.on_engine(&ask, tolerance, vectors_gradient).transpose()? };
-        let found = match found {
-            Some(found) => found,
-            None => {
-                let later = FitAsk { systems: !quadratic, vectors_gradient, ..ask.clone() };
-                let mut rounds = ByPasses { solver: self, first: ask, later, here: None, step: Matrix::default(), next: None };
-                // The sums for the gradient by the vectors come with every pass but the first.
-                let value = newton(&mut rounds, quadratic, tolerance, usize::from(vectors_gradient))?;
-                let (x, sums) = rounds.finish()?;
-                Optimum { x, value, sums, with_vectors: false }
-            }
-        };
-        self.last = Some(found.x.clone());
-        Ok(found)
-    }
-
-    /// The optimum by the rounds of the engine, where it has any.
-    fn on_engine(&mut self, ask: &FitAsk, tolerance: f64, vectors_gradient: bool) -> Option<Result<Optimum>> {
-        let quadratic = self.problem.is_quadratic();
-        let outcome = self.engine.rounds(&FitAsk { vectors_gradient, ..ask.clone() }).map(|rounds| {
-            let mut rounds = rounds?;
-            let value = newton(&mut *rounds, quadratic, tolerance, 0)?;
-            let (x, sums) = rounds.finish()?;
-            Ok((rounds.passes(), Optimum { x, value, sums, with_vectors: rounds.with_vectors() }))
-        })?;
-        self.engine_failed = matches!(outcome, Err(Error::Device(_)));
-        Some(outcome.map(|(passes, optimum)| {
-            self.passes += passes;
-            optimum
-        }))
+        let later = FitAsk { systems: !quadratic, vectors_gradient: !gradient.is_empty(), ..first.clone() };
+        let mut rounds = ByPasses { solver: self, frame, first, later, here: None, step: Matrix::default(), next: None };
+        // The sums for the gradient by the vectors come with every pass but the first.
+        let value = newton(&mut rounds, quadratic, tolerance, usize::from(!gradient.is_empty()))?;
+        rounds.ended(value, gradient)
     }
 
     fn at(&mut self, ask: &FitAsk, x: Matrix) -> Result<Place> {
@@ -182,6 +188,7 @@ impl Solver<'_> {
 /// Rounds whose sums are those of passes.
 struct ByPasses<'a, 'b> {
     solver: &'a mut Solver<'b>,
+    frame: Frame,
     first: FitAsk,
     later: FitAsk,
     here: Option<Place>,
@@ -192,6 +199,23 @@ struct ByPasses<'a, 'b> {
 impl ByPasses<'_, '_> {
     fn here(&self) -> Result<&Place> {
         self.here.as_ref().ok_or_else(|| Error::data("Newton's method has not begun"))
+    }
+
+    /// All about the weights that were accepted last, and the sums over the rows that the gradient by the transform needs.
+    fn ended(&mut self, value: f64, gradient: &mut [f64]) -> Result<(Optimum, RowSums)> {
+        let place = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
+        let wanted = !gradient.is_empty();
+        let place = if wanted && place.sums.moved.is_empty() { self.solver.at(&self.later, place.x)? } else { place };
+        let (frame, FitAsk { vectors, transform, .. }) = (&self.frame, &self.later);
+        let coefficients = frame.coefficients(&place.x.select(&(0..frame.len()).collect::<Vec<_>>()));
+        let mut sums = RowSums::nothing(transform, frame.kernel().profile().argument(), 0, vectors.cols());
+        if wanted {
+            sums = place.sums.gradient_sums(transform, frame.kernel(), vectors.rows(), vectors.cols())?;
+            gradient.fill(0.0);
+            add_gradient(frame.kernel(), vectors.values(), &sums.vectors, 1.0, gradient);
+            add_own_gradient(frame.kernel(), vectors, &coefficients, &vec![1.0; coefficients.cols()], gradient);
+        }
+        Ok((Optimum { x: place.x, coefficients, value, rows: place.sums.rows, errors: place.sums.errors }, sums))
     }
 }
 
@@ -226,11 +250,8 @@ impl Rounds for ByPasses<'_, '_> {
         self.here = self.next.take().or(self.here.take());
     }
 
-    fn finish(&mut self) -> Result<(Matrix, FitSums)> {
-        let place = self.here.take().ok_or_else(|| Error::data("Newton's method has not begun"))?;
-        let complete = !self.later.vectors_gradient || !place.sums.moved.is_empty();
-        let place = if complete { place } else { self.solver.at(&self.later, place.x)? };
-        Ok((place.x, place.sums))
+    fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum> {
+        self.ended(value, gradient).map(|(optimum, _)| optimum)
     }
 
     fn passes(&self) -> u64 {

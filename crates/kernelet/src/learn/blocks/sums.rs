@@ -9,6 +9,8 @@ use crate::{
     Error, Result,
     basis::field::GradientSums,
     data::{Fingerprints, Summary},
+    kernel::Kernel,
+    learn::direct::{RowSums, Transform},
     linalg::Matrix,
 };
 
@@ -32,6 +34,8 @@ pub struct FitSums {
     pub moved: Vec<f64>,
     /// See `moved`.
     pub totals: Vec<f64>,
+    /// What the gradient by the transform of the rows needs beside them: a number for each scale, or one for each entry of a map.
+    pub metric: Vec<f64>,
     /// Second derivatives of the losses times the direction.
     pub curved: Vec<f64>,
 }
@@ -70,9 +74,9 @@ enum Header {
 }
 
 impl FitSums {
-    fn parts_mut(&mut self) -> [&mut Vec<f64>; 6] {
-        let FitSums { losses, systems, gradient, moved, totals, curved, .. } = self;
-        [losses, systems, gradient, moved, totals, curved]
+    fn parts_mut(&mut self) -> [&mut Vec<f64>; 7] {
+        let FitSums { losses, systems, gradient, moved, totals, metric, curved, .. } = self;
+        [losses, systems, gradient, moved, totals, metric, curved]
     }
 
     /// Adds those of other rows, which were asked the same.
@@ -87,9 +91,16 @@ impl FitSums {
         Ok(())
     }
 
-    /// The sums of the gradient by m vectors of `dim` features.
-    pub(super) fn gradient_sums(&self, m: usize, dim: usize) -> Result<GradientSums> {
-        Ok(GradientSums { points: matrix("sums for vectors", self.moved.clone(), m, dim)?, totals: self.totals.clone() })
+    /// The sums of the gradient by m vectors of `dim` transformed features, and by the transform.
+    pub(super) fn gradient_sums(&self, transform: &Transform, kernel: &Kernel, m: usize, dim: usize) -> Result<RowSums> {
+        let mut sums = RowSums::nothing(transform, kernel.profile().argument(), 0, dim);
+        sums.vectors = GradientSums { points: matrix("sums for vectors", self.moved.clone(), m, dim)?, totals: self.totals.clone() };
+        let numbers = sums.numbers_mut();
+        if numbers.len() != self.metric.len() {
+            return Err(Error::Shape { what: "sums for the metric", expected: numbers.len(), found: self.metric.len() });
+        }
+        numbers.copy_from_slice(&self.metric);
+        Ok(sums)
     }
 
     /// The system with this number, of so many variables.
@@ -117,7 +128,9 @@ impl Sums {
                 to.counts.iter_mut().zip(&from.counts).for_each(|(to, from)| *to += from);
                 to.weighty.iter_mut().zip(&from.weighty).for_each(|(to, from)| *to += from);
                 to.seen = to.seen.merged(&from.seen, to.most_seen);
-                to.sample.add(&from.sample)
+                let samples = [std::mem::take(&mut to.sample), from.sample];
+                to.sample = Sample::merged(&samples)?;
+                Ok(())
             }
             _ => Err(Error::data("sums that answer different asks cannot be added")),
         }
@@ -140,8 +153,8 @@ impl Sums {
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let packed = match self {
             Sums::Fit(sums) => {
-                let FitSums { rows, errors, losses, systems, gradient, moved, totals, curved } = &**sums;
-                let arrays = [losses, systems, gradient, moved, totals, curved].into_iter().cloned();
+                let FitSums { rows, errors, losses, systems, gradient, moved, totals, metric, curved } = &**sums;
+                let arrays = [losses, systems, gradient, moved, totals, metric, curved].into_iter().cloned();
                 Packed::new(&Header::Fit, [vec![*rows, *errors]].into_iter().chain(arrays).collect())
             }
             Sums::Scout(scout) => {
@@ -168,11 +181,11 @@ impl Sums {
         let packed = Packed::from_bytes(bytes)?;
         match packed.header()? {
             Header::Fit => {
-                let [first, losses, systems, gradient, moved, totals, curved] = packed.arrays()?;
+                let [first, losses, systems, gradient, moved, totals, metric, curved] = packed.arrays()?;
                 let [rows, errors] = first[..] else {
                     return Err(Error::Shape { what: "counts of sums", expected: 2, found: first.len() });
                 };
-                Ok(Sums::Fit(Box::new(FitSums { rows, errors, losses, systems, gradient, moved, totals, curved })))
+                Ok(Sums::Fit(Box::new(FitSums { rows, errors, losses, systems, gradient, moved, totals, metric, curved })))
             }
             Header::Scout { sparse, limit, targets, stored_sparse, all_seen, most_seen } => {
                 let [rows, hashes, means, squares, low, high, counts, weighty, keys, a, b, c, y, w] = packed.arrays()?;
@@ -189,9 +202,19 @@ impl Sums {
     }
 }
 
-/// Sums added up one after the other.
-pub(super) fn added(mut parts: impl Iterator<Item = Sums>) -> Result<Sums> {
-    let mut sum = parts.next().ok_or_else(|| Error::data("there are no rows"))?;
-    parts.try_for_each(|part| sum.add(part))?;
+/// Sums added up one after the other. Their samples are merged all at once, which copies each row once.
+pub(super) fn added(parts: impl Iterator<Item = Sums>) -> Result<Sums> {
+    let mut samples = vec![];
+    let mut without_samples = parts.map(|mut part| {
+        if let Sums::Scout(scout) = &mut part {
+            samples.push(std::mem::take(&mut scout.sample));
+        }
+        part
+    });
+    let mut sum = without_samples.next().ok_or_else(|| Error::data("there are no rows"))?;
+    without_samples.try_for_each(|part| sum.add(part))?;
+    if let Sums::Scout(scout) = &mut sum {
+        scout.sample = Sample::merged(&samples)?;
+    }
     Ok(sum)
 }

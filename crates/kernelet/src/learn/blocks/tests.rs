@@ -9,7 +9,7 @@ use crate::{
     kernel::Kernel,
     learn::{
         ClassWeights, Learner, Logistic, Ridge,
-        direct::{DirectLearner, DirectTask, Init, Margin, Search},
+        direct::{DirectLearner, DirectTask, Init, Learned, Margin, Metric, Search},
     },
     linalg::Matrix,
     watch::Watch,
@@ -44,8 +44,13 @@ fn weighted(data: Dataset) -> Dataset {
 
 /// The estimator by blocks and its value in memory, from the same vectors and with as many steps.
 fn twins(data: &Dataset, kernel: &Kernel, estimator: &BlockEstimator, steps: usize) -> (BlockLearner, f64) {
+    twins_with(data, kernel, estimator, steps, Metric::default())
+}
+
+/// The same with a metric.
+fn twins_with(data: &Dataset, kernel: &Kernel, estimator: &BlockEstimator, steps: usize, metric: Metric) -> (BlockLearner, f64) {
     let init = Init::Given(data.points.select(&(0..8).map(|i| 9 * i + 1).collect::<Vec<_>>()).to_dense());
-    let search = Search { n_vectors: 8, init, iterations: steps, ..Search::default() };
+    let search = Search { n_vectors: 8, init, iterations: steps, metric, ..Search::default() };
     let kernel = kernel.clone();
     let memory: Box<dyn Learner> = match estimator.clone() {
         BlockEstimator::Margin { c, class_weights } => {
@@ -101,6 +106,43 @@ fn w_after_ten_steps_is_that_of_training_in_memory_in_any_number_of_blocks() {
             assert!((found.train_error - score).abs() < 1e-9 * (1.0 + score), "{estimator:?}: {} {score}", found.train_error);
         }
     }
+}
+
+#[test]
+fn a_metric_learned_by_blocks_is_that_of_training_in_memory_whoever_does_the_passes() {
+    let (two, three) = (weighted(banana(310, 3)), waveform3(300, 1));
+    let logistic = BlockEstimator::Logistic { c: 3.0, class_weights: ClassWeights::Equal };
+    let polynomial = Kernel::named("polynomial", 0.3, 3, 1.0).unwrap();
+    let sparse = Dataset { points: Csr::from_dense(&three.points.to_dense()).into(), ..three.clone() };
+    let cases = [
+        (&two, Kernel::gaussian(0.8), margin(5.0), Learned::Width),
+        (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
+        (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
+        (&two, Kernel::gaussian(0.8), logistic, Learned::Map(2)),
+        (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Map(3)),
+        (&two, polynomial, margin(5.0), Learned::Map(2)),
+        (&weighted(waves(320)), Kernel::gaussian(0.3), BlockEstimator::Ridge { lambda: 0.1 }, Learned::Scales),
+    ];
+    let mut apart: Vec<String> = vec![];
+    for (data, kernel, estimator, learned_metric) in cases {
+        let metric = Metric { learned: learned_metric, penalty: 0.3, ..Metric::default() };
+        let (learner, want) = twins_with(data, &kernel, &estimator, 10, metric);
+        for blocks in [1, 3, 8] {
+            let held = HeldBlocks::of(data, data.len().div_ceil(blocks)).unwrap();
+            let found = learned(&learner, &mut LocalEngine { blocks: &held }, held.outline(), &kernel);
+            let have = found.fit.report.objective;
+            if (have - want).abs() >= 1e-6 * want {
+                apart.push(format!("{estimator:?} {} {learned_metric:?}, {blocks} blocks: {have} {want}", kernel.name()));
+            }
+            let score = found.fit.machine.score(data).unwrap().loss();
+            assert!((found.train_error - score).abs() < 1e-9 * (1.0 + score), "{estimator:?}: {} {score}", found.train_error);
+            let metric = found.fit.machine.metadata.metric.clone().unwrap();
+            assert!(metric.used && metric.feature_scales.len() == data.dim() && metric.learned == learned_metric.name());
+            let elsewhere = learned(&learner, &mut ByBytes(&held), held.outline(), &kernel);
+            assert_eq!(elsewhere.fit.machine, found.fit.machine);
+        }
+    }
+    assert!(apart.is_empty(), "{apart:#?}");
 }
 
 #[test]

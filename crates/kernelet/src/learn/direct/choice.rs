@@ -109,6 +109,40 @@ impl<L: Searched> Learner for LearnedMetric<L> {
     }
 
     fn learn_path(&self, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
+        let chosen = self.choose(data, watch)?;
+        let learner = &self.candidates[chosen.candidate];
+        let Some((metric, z)) = chosen.start else {
+            let mut fits = learner.learn_path(data, watch)?;
+            let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..chosen.metadata };
+            fits.iter_mut().for_each(|fit| fit.machine.metadata.metric = Some(metadata.clone()));
+            return Ok(fits);
+        };
+        let learner = changed(learner, |search| (search.metric, search.init) = (metric, Init::Given(z)));
+        let mut fits = learner.learn_path(data, watch)?;
+        for fit in &mut fits {
+            let feature_scales = fit.machine.scale.as_ref().map(feature_scales).unwrap_or_default();
+            fit.machine.metadata.metric = Some(MetricMetadata { feature_scales, ..chosen.metadata.clone() });
+        }
+        Ok(fits)
+    }
+}
+
+/// What validation rows chose, or what is used without them.
+pub(crate) struct Chosen {
+    /// The estimator, by its place among the candidates.
+    pub candidate: usize,
+    /// The metric and the vectors that training on all rows starts from; none where one width is used.
+    pub start: Option<(Metric, Matrix)>,
+    /// How that was chosen.
+    pub metadata: MetricMetadata,
+}
+
+/// The validation losses of one width, and of all that was tried.
+type Losses = (MetricLoss, Vec<MetricLoss>);
+
+impl<L: Searched> LearnedMetric<L> {
+    /// Chooses the estimator, and whether and with which penalty a metric is learned.
+    pub fn choose(&self, data: &Dataset, watch: &Watch) -> Result<Chosen> {
         self.check()?;
         let Some(first) = self.candidates.first() else { return Err(Error::data("there is no estimator")) };
         if self.penalty.is_some() || self.centred {
@@ -116,7 +150,7 @@ impl<L: Searched> Learner for LearnedMetric<L> {
             let (fit, at) = changed(first, |search| search.iterations /= 4).found(data, watch)?;
             let penalty = self.penalty.unwrap_or(UNVALIDATED * fit.report.objective.abs() / data.dim().max(1) as f64);
             let metric = self.metric(*form, &fit.machine, data, penalty)?;
-            return self.last(first, metric, at.z, None, data, watch);
+            return Ok(Chosen { candidate: 0, metadata: metadata(form.name().into(), Some(penalty), None), start: Some((metric, at.z)) });
         }
         let (one_widths, tried) = self.validated(data, watch)?;
         let least = |a: &MetricLoss, b: &MetricLoss| a.loss.total_cmp(&b.loss);
@@ -126,37 +160,14 @@ impl<L: Searched> Learner for LearnedMetric<L> {
         let losses = Some((one_width, tried.iter().map(|tried| tried.measured).collect::<Vec<_>>()));
         match tried.into_iter().min_by(|a, b| least(&a.measured, &b.measured)).filter(|best| best.measured.loss < one_width.loss) {
             None => {
-                let mut fits = self.candidates[candidate].learn_path(data, watch)?;
                 let forms = self.forms.iter().map(|form| form.name()).collect::<Vec<_>>().join(" or ");
-                let metadata = MetricMetadata { feature_scales: vec![1.0; data.dim()], ..metadata(forms, None, losses) };
-                fits.iter_mut().for_each(|fit| fit.machine.metadata.metric = Some(metadata.clone()));
-                Ok(fits)
+                Ok(Chosen { candidate, start: None, metadata: metadata(forms, None, losses) })
             }
-            Some(best) => self.last(&self.candidates[best.candidate], best.metric, best.at.z, losses, data, watch),
+            Some(best) => {
+                let metadata = metadata(best.metric.learned.name().into(), Some(best.metric.penalty), losses);
+                Ok(Chosen { candidate: best.candidate, start: Some((best.metric, best.at.z)), metadata })
+            }
         }
-    }
-}
-
-/// The validation losses of one width, and of all that was tried.
-type Losses = (MetricLoss, Vec<MetricLoss>);
-
-impl<L: Searched> LearnedMetric<L> {
-    /// The machine on all rows, from vectors and a metric that were found on fewer, or with one width.
-    fn last(&self, learner: &L, metric: Metric, z: Matrix, losses: Option<Losses>, data: &Dataset, watch: &Watch) -> Result<Vec<Fit>> {
-        let metadata = metadata(metric.learned.name().into(), Some(metric.penalty), losses);
-        let learner = changed(learner, |search| {
-            (search.metric, search.init) = (metric, Init::Given(z));
-        });
-        let mut fits = learner.learn_path(data, watch)?;
-        for fit in &mut fits {
-            let feature_scales = match &fit.machine.scale {
-                Some(Scale { map: Some(map), .. }) => (0..map.cols()).map(|j| dot(&map.col(j), &map.col(j)).sqrt()).collect(),
-                Some(scale) => scale.factor.clone(),
-                None => vec![],
-            };
-            fit.machine.metadata.metric = Some(MetricMetadata { feature_scales, ..metadata.clone() });
-        }
-        Ok(fits)
     }
 
     /// The mean validation losses of the candidates with one width, and of the best of them with every penalty.
@@ -250,6 +261,14 @@ impl<L: Searched> LearnedMetric<L> {
 fn metadata(learned: String, penalty: Option<f64>, losses: Option<Losses>) -> MetricMetadata {
     let (one_width, tried) = losses.unzip();
     MetricMetadata { learned, used: penalty.is_some(), penalty, one_width, tried: tried.unwrap_or_default(), feature_scales: vec![] }
+}
+
+/// The factor of each feature; of a map the length of its column.
+pub(crate) fn feature_scales(scale: &Scale) -> Vec<f64> {
+    match &scale.map {
+        Some(map) => (0..map.cols()).map(|j| dot(&map.col(j), &map.col(j)).sqrt()).collect(),
+        None => scale.factor.clone(),
+    }
 }
 
 /// A search for settings that is cancelled has no result.

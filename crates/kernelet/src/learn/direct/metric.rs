@@ -164,17 +164,27 @@ fn mean(values: &[f64]) -> f64 {
 
 /// What points go through before the kernel sees them.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Transform {
+pub enum Transform {
+    /// Nothing.
     None,
     /// Each feature times its factor.
     Scales(Vec<f64>),
-    /// K x d.
+    /// A linear map, K x d.
     Map(Matrix),
 }
 
 impl Transform {
+    /// The features of rows that can be transformed; none where any number can.
+    pub(crate) fn dim(&self) -> Option<usize> {
+        match self {
+            Transform::None => None,
+            Transform::Scales(factors) => Some(factors.len()),
+            Transform::Map(map) => Some(map.cols()),
+        }
+    }
+
     /// The same as part of a machine.
-    pub fn scale(&self) -> Option<Scale> {
+    pub(crate) fn scale(&self) -> Option<Scale> {
         match self {
             Transform::None => None,
             Transform::Scales(factors) => Some(Scale::new(None, factors.clone())),
@@ -183,7 +193,7 @@ impl Transform {
     }
 
     /// Vectors transformed.
-    pub fn vectors<'a>(&self, z: &'a Matrix) -> Cow<'a, Matrix> {
+    pub(crate) fn vectors<'a>(&self, z: &'a Matrix) -> Cow<'a, Matrix> {
         match self {
             Transform::None => Cow::Borrowed(z),
             Transform::Scales(factors) => Cow::Owned(Matrix::from_fn(z.rows(), z.cols(), |i, j| factors[j] * z.at(i, j))),
@@ -192,7 +202,7 @@ impl Transform {
     }
 
     /// Rows transformed, in the storage that they have; `spare` is memory to be used.
-    pub fn rows<'a>(&self, points: &'a Points, spare: Vec<f64>) -> Cow<'a, Points> {
+    pub(crate) fn rows<'a>(&self, points: &'a Points, spare: Vec<f64>) -> Cow<'a, Points> {
         let factors = match self {
             Transform::None => return Cow::Borrowed(points),
             Transform::Scales(factors) => factors,
@@ -219,7 +229,7 @@ impl Transform {
 
     /// Adds the gradient by vectors in the units of rows and by the metric's numbers to `out`, from that by transformed vectors `hats`, and
     /// from the sums over the rows, which come in with this factor.
-    pub fn chain(&self, metric: &Metric, z: &Matrix, hats: &Matrix, by_hats: &Matrix, rows: (&RowSums, f64), out: &mut [f64]) {
+    pub(crate) fn chain(&self, metric: &Metric, z: &Matrix, hats: &Matrix, by_hats: &Matrix, rows: (&RowSums, f64), out: &mut [f64]) {
         let ((m, dim), (rows, factor)) = ((z.rows(), z.cols()), rows);
         let (by_vectors, own) = out.split_at_mut(m * dim);
         match self {
@@ -248,7 +258,7 @@ impl Transform {
     }
 
     /// The diagonal preconditioner of all variables from that of the vectors, `each`: what moves all vectors at once is curved by all of them.
-    pub fn preconditioner(&self, metric: &Metric, z: &Matrix, each: &[f64]) -> Vec<f64> {
+    pub(crate) fn preconditioner(&self, metric: &Metric, z: &Matrix, each: &[f64]) -> Vec<f64> {
         let (dim, total) = (z.cols(), each.iter().sum::<f64>());
         let of_features: Vec<f64> = match self {
             Transform::None => vec![1.0; dim],
@@ -325,6 +335,11 @@ impl RowSums {
             Transform::Map(map) => (vec![], Matrix::zeros(map.rows(), map.cols())),
         };
         RowSums { argument, vectors: GradientSums::nothing(m, dim), squares, by_map }
+    }
+
+    /// What is summed for the metric alone.
+    pub fn numbers_mut(&mut self) -> &mut [f64] {
+        if self.squares.is_empty() { self.by_map.values_mut() } else { &mut self.squares }
     }
 
     /// Adds what scales need of some rows: `weights` holds M', `hats` the transformed rows, in either precision. One thread.

@@ -32,16 +32,16 @@ mod variance;
 pub use init::Init;
 pub use learner::{DirectLearner, DirectTask};
 pub use margin::{DirectLoss, Margin, Sharing};
-pub use metric::{Learned, Metric};
+pub use metric::{Learned, Metric, Transform};
 pub use search::{Growth, Search};
 pub(crate) use {
-    choice::{LearnedMetric, Searched, can_be_validated},
+    choice::{Chosen, LearnedMetric, Searched, can_be_validated, feature_scales},
     conjugate_gradients::{add, conjugate_gradients},
     coordinates::Coordinates,
     inner::{Inner, Solution},
-    metric::Transform,
+    metric::RowSums,
     newton::{RowLoss, Smooth},
-    objective::preconditioner,
+    objective::{Variables, preconditioner},
     rows::add_own_gradient,
     search::{Direct, LAST_STEPS, Phase, spread, status},
     soft_losses::{Logistic as LogisticLoss, OfResiduals, ResidualLoss, Softmax},

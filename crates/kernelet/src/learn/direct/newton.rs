@@ -137,7 +137,7 @@ impl<'a, L: RowLoss> Run<'a, L> {
     fn take(&mut self, step: &Matrix) -> Matrix {
         let (n, q, loss) = (self.outputs.rows(), self.loss.n_outputs(), self.loss);
         let mut along = Matrix::zeros(n, q);
-        let chunk = |work: &mut Work, (c, ((along, outputs), slopes)): (usize, ((&mut [f64], &mut [f64]), &mut [f64]))| {
+        let chunk = |work: &mut Work, c: usize, along: &mut [f64], outputs: &mut [f64], slopes: &mut [f64]| {
             let block = Block::new(self.coordinates, c, along.len() / q, work);
             block.times(step, along);
             outputs.iter_mut().zip(&*along).for_each(|(output, change)| *output += change);
@@ -147,7 +147,8 @@ impl<'a, L: RowLoss> Run<'a, L> {
         };
         let chunks = along.values_mut().par_chunks_mut(CHUNK * q).zip(self.outputs.values_mut().par_chunks_mut(CHUNK * q));
         let chunks = chunks.zip(self.slopes.values_mut().par_chunks_mut(CHUNK * q));
-        let parts: Vec<(f64, Matrix)> = chunks.enumerate().map_init(Work::default, chunk).collect();
+        let part = |work: &mut Work, (c, ((along, outputs), slopes))| chunk(work, c, along, outputs, slopes);
+        let parts: Vec<(f64, Matrix)> = chunks.enumerate().map_init(Work::default, part).collect();
         add(&mut self.x, 1.0, step);
         self.value = parts.iter().map(|part| part.0).sum::<f64>() + self.own(&self.x);
         self.gradient = Some(self.whole_gradient(parts.into_iter().map(|part| part.1)));
