@@ -3,7 +3,7 @@
 //! Vectors are packed once: panels of a few registers side by side, feature by feature, scaled by `2 gamma log2(e)`. An accumulator
 //! starts at `-gamma log2(e) (|x|^2 + |z|^2)`, takes one multiply-add for each feature and then holds the exponent of k(x, z) in base 2.
 //! Its power of two is multiplied by the coefficients at once ([`Packed::sums`]) or written to a tile that stays in cache
-//! ([`Packed::values`]). Sums over some of the vectors alone have an arrangement of their own ([`listed`](super::listed)).
+//! ([`Packed::values`]).
 //!
 //! Cost of a value: d + 10 multiply-adds in double and d + 6 in single precision, and a few instructions more.
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::{data::Points, linalg::Real};
 pub(super) const TILE_PANELS: usize = 8;
 
 /// The exponent of lanes behind the last vector: their power is 0.
-pub(super) const NOTHING: f64 = -1e30;
+const NOTHING: f64 = -1e30;
 
 /// Vectors packed for one instruction set.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Aligned<R> {
 }
 
 impl<R: Real> Aligned<R> {
-    pub(super) fn zeros(len: usize) -> Self {
+    fn zeros(len: usize) -> Self {
         const LINE: usize = 64;
         let values = vec![R::default(); len + LINE / size_of::<R>()];
         let start = values.as_ptr().align_offset(LINE).min(LINE / size_of::<R>());
@@ -52,7 +52,7 @@ impl<R: Real> Aligned<R> {
         &self.values[self.start..self.start + self.len]
     }
 
-    pub(super) fn slice_mut(&mut self) -> &mut [R] {
+    fn slice_mut(&mut self) -> &mut [R] {
         &mut self.values[self.start..self.start + self.len]
     }
 }

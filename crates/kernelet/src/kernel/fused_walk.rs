@@ -22,7 +22,6 @@ macro_rules! for_each_row {
         })*
     };
 }
-pub(super) use for_each_row;
 
 /// Where finished accumulators go.
 pub(super) trait Sink<R> {

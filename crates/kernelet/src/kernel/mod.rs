@@ -12,7 +12,6 @@ mod gaussian;
 mod in_registers;
 mod inverse_multiquadric;
 mod linear;
-pub(crate) mod listed;
 mod matern32;
 mod matern52;
 mod matern72;

@@ -108,6 +108,9 @@ pub(crate) struct Judged {
     pub ranks: Vec<(usize, f64)>,
 }
 
+/// What a kernel value costs beside its features, in multiply-adds.
+pub(super) const EXPONENTIAL: usize = 10;
+
 /// A row that a stage does not answer.
 #[derive(Clone, Debug)]
 pub(super) struct Left {

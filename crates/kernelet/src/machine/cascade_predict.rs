@@ -69,7 +69,7 @@ impl<'a> CascadePredictor<'a> {
 
     fn with(cascade: Cow<'a, Cascade>, precision: Precision) -> Self {
         let stages = cascade.stages.iter().enumerate().map(|(place, stage)| Ready::of(stage, place == 0, precision)).collect();
-        let full = cascade.full.as_ref().map(|_| Deferred::of(precision));
+        let full = cascade.full.as_ref().map(|full| Deferred::of(full, precision));
         CascadePredictor { cascade, stages, full }
     }
 
@@ -129,5 +129,65 @@ impl<'a> CascadePredictor<'a> {
         }
         left.iter().for_each(|left| stages[left.row - first] = cascade.stages.len());
         Ok((left, evaluations))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        compress::part_of,
+        data::{Csr, waveform3},
+        kernel::Kernel,
+        learn::{Learner, Svc},
+        machine::cascade::Promise,
+        watch::Watch,
+    };
+
+    #[test]
+    fn blocks_parts_and_single_rows_of_any_storage_have_the_same_answers() {
+        let full = Svc { kernel: Kernel::gaussian(0.05), ..Svc::default() }.learn(&waveform3(100, 1), &Watch::none()).unwrap().machine;
+        let stage = |size: usize, threshold: f64| {
+            let some: Vec<usize> = (0..full.n_vectors()).step_by(full.n_vectors() / size).collect();
+            Stage { machine: part_of(&full, &some), head: None, threshold, exits: 0.5 }
+        };
+        let promise = Promise {
+            max_disagreement: 0.01,
+            confidence: 0.95,
+            by_class: false,
+            bound: 0.01,
+            calibration_rows: 0,
+            disagreements: 0,
+            cost: 1.0,
+            full_vectors: full.n_vectors(),
+        };
+        let mut cascade = Cascade { stages: vec![stage(5, 0.0), stage(20, 0.0)], full: Some(full.clone()), promise };
+        // About half of the rows leave at each stage.
+        for stage in &mut cascade.stages {
+            let outputs = stage.machine.outputs_for(&waveform3(400, 3).points).unwrap();
+            let mut scores: Vec<f64> = outputs.iter().map(|row| stage.answer(row).1).collect();
+            scores.sort_by(f64::total_cmp);
+            stage.threshold = scores[200];
+        }
+        let rows = waveform3(BLOCK / 21 + 2 * ROWS, 2).points;
+        assert!(rows.len() > (BLOCK / 21).next_multiple_of(ROWS), "more than one block");
+        for ready in [cascade.ready(), CascadePredictor::single(Cow::Borrowed(&cascade))] {
+            let all = ready.predict(&rows).unwrap();
+            let counts: Vec<usize> = (0..3).map(|stage| all.stages.iter().filter(|s| **s == stage).count()).collect();
+            assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+            let sparse = ready.predict(&Csr::from_dense(&rows.to_dense()).into()).unwrap();
+            assert_eq!((&sparse.prediction, &sparse.stages, sparse.evaluations), (&all.prediction, &all.stages, all.evaluations));
+            let part: Vec<usize> = (0..rows.len()).rev().step_by(40).collect();
+            let some = ready.predict(&rows.select(&part)).unwrap();
+            assert_eq!(some.prediction, all.prediction.select(&part));
+            let mut evaluations = 0;
+            for (&row, stage) in part.iter().zip(&some.stages) {
+                let alone = ready.predict(&rows.select(&[row])).unwrap();
+                assert_eq!((&alone.prediction, &alone.stages), (&all.prediction.select(&[row]), &vec![all.stages[row]]));
+                assert_eq!(alone.stages[0], *stage);
+                evaluations += alone.evaluations;
+            }
+            assert_eq!(evaluations, some.evaluations);
+        }
     }
 }

@@ -15,7 +15,6 @@ use crate::{
         Kernel,
         block::{Columns, Scratch},
         fused::{Packed, RowSource, Rows},
-        listed::Chosen,
         simd::SimdReal,
     },
     linalg::{Matrix, Product, Real, dot},
@@ -33,17 +32,16 @@ const COLLAPSED: usize = 1 << 24;
 /// Work space that is reused from chunk to chunk: after the first row of its kind nothing is allocated.
 #[derive(Debug, Default)]
 pub struct Work {
-    pub(super) double: Buffers<f64>,
-    pub(super) single: Buffers<f32>,
+    double: Buffers<f64>,
+    single: Buffers<f32>,
     scratch: Scratch,
     spare: Spare,
     pub(super) mapped: Mapped,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Buffers<R> {
-    pub rows: Rows<R>,
-    pub chosen: Chosen<R>,
+struct Buffers<R> {
+    rows: Rows<R>,
     values: Vec<R>,
     sums: Vec<R>,
 }
@@ -166,7 +164,7 @@ impl<R: SimdReal> Fused<R> {
 
     /// Adds the outputs; false, and nothing added, where a row is too large.
     fn add(&self, input: &Input, count: usize, out: &mut [f64], work: &mut Buffers<R>) -> bool {
-        let Buffers { rows, values, sums, .. } = work;
+        let Buffers { rows, values, sums } = work;
         if !self.packed.take_rows(count, input, rows) {
             return false;
         }

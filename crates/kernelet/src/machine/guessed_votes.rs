@@ -8,15 +8,12 @@ use std::sync::OnceLock;
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
-    cascade::{Left, Stage},
+    cascade::{EXPONENTIAL, Left, Stage},
     decision::first_largest,
     each::Rows,
     predict::Precision,
 };
 use crate::{Result, data::Points, linalg::Matrix, parallel::*};
-
-/// What a kernel value costs beside its features, in multiply-adds.
-const EXPONENTIAL: usize = 10;
 
 /// A machine of dense pairs, made ready.
 #[derive(Debug)]
