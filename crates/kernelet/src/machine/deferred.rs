@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use super::{
     Coefficients, Decision, Expansion, Machine, Metadata, Pairwise, Predictor,
-    cascade::{Candidates, EXPONENTIAL, Left, MOST_CANDIDATES, pairwise_of, vote_among},
+    cascade::{EXPONENTIAL, Left, MOST_CANDIDATES, pairwise_of, vote_among},
     each::Rows,
     predict::Precision,
 };
@@ -255,7 +255,7 @@ mod tests {
         data::waveform3,
         kernel::Kernel,
         learn::{Learner, Svc},
-        machine::cascade::vectors_of,
+        machine::cascade::{Candidates, vectors_of},
         watch::Watch,
     };
 
