@@ -23,7 +23,9 @@ mod rpcholesky;
 pub(crate) use empirical_points::EmpiricalPoints;
 pub use fisher::{Deflation, FisherCriterion, FisherPursuit, Numerator, Stage};
 pub use frame::Frame;
-pub(crate) use frame::{DEPENDENT, JITTER, check_definite, raising};
+#[cfg(feature = "cuda")]
+pub(crate) use frame::raising;
+pub(crate) use frame::{DEPENDENT, JITTER, check_definite};
 pub use greedy_basis::{First, GreedyBasis};
 pub use kmeans::KMeans;
 pub(crate) use kmeans::nearest;
