@@ -90,7 +90,7 @@ mutants: ## mutation testing of MUTATED (SMO solver, refits, fused evaluator) by
 	cargo build --quiet --manifest-path mutants/Cargo.toml
 	mutants/target/debug/mutants $(MUTATED) -- $(MUTANT_TESTS)
 
-# One target after another, SECONDS of processor time each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts.
+# One target after another, SECONDS of processor time each; corpora grow in target/fuzz-corpus, findings are in fuzz/artifacts. An input that takes ten minutes is one.
 SECONDS ?= 60
 FUZZ ?= libsvm_data csv npy npz parquet range native_model libsvm_model json_model cache differential problem predict
 fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names; needs a nightly toolchain and cargo install cargo-fuzz
@@ -100,7 +100,7 @@ fuzz: ## coverage-guided fuzzing of every reader for SECONDS=N each; FUZZ=names;
 		words=fuzz/dictionaries/$$name.dict; [ ! -f $$words ] && words= || words=-dict=$$words; \
 		mkdir -p target/fuzz-corpus/$$name fuzz/artifacts/$$name; \
 		python3 fuzz/run.py target/fuzz/$(HOST)/release/$$name target/fuzz-corpus/$$name $(SECONDS) $$words \
-			-artifact_prefix=fuzz/artifacts/$$name/ -rss_limit_mb=4096 -timeout=60 || exit 1; \
+			-artifact_prefix=fuzz/artifacts/$$name/ -rss_limit_mb=4096 -timeout=600 || exit 1; \
 	done
 
 # The compiler must be the one whose LLVM tools are there: rustup component add llvm-tools --toolchain nightly.
