@@ -105,7 +105,7 @@ impl<R: SimdReal> Packed<R> {
 
     /// Takes up the first `count` rows of a source. False where a row is too large for the fast path.
     pub fn take_rows(&self, count: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
-        self.origin.take_rows(count, self.dim(), source, rows)
+        self.origin.take_rows(count, source, rows)
     }
 
     /// For each row and output the sum of coefficients times kernel values; `coefficients` has a run of [`Packed::lanes`] for each output. What will be read

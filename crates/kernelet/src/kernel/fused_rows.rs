@@ -111,25 +111,22 @@ impl Origin {
         (exponent <= largest_exponent::<R>()).then(|| R::from_f64(-exponent))
     }
 
-    /// Takes up the first `count` rows of a source, `stride` numbers each, with zeros behind the features. False where a row is too large for the fast path.
-    pub fn take_rows<R: SimdReal>(&self, count: usize, stride: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
-        rows.values.resize(count * stride, R::default());
+    /// Takes up the first `count` rows of a source. False where a row is too large for the fast path.
+    pub fn take_rows<R: SimdReal>(&self, count: usize, source: &impl RowSource, rows: &mut Rows<R>) -> bool {
+        let dim = self.dim();
+        rows.values.resize(count * dim, R::default());
         rows.starts.resize(count, R::default());
         let (values, starts) = (&mut rows.values[..], &mut rows.starts[..]);
-        match source.lying(self.dim()) {
-            Some(Lying { rows: DenseRows::F64(from), places, scale }) => {
-                self.take_block(Block { from, places, stride }, scale, values, starts)
-            }
-            Some(Lying { rows: DenseRows::F32(from), places, scale }) => {
-                self.take_block(Block { from, places, stride }, scale, values, starts)
-            }
+        match source.lying(dim) {
+            Some(Lying { rows: DenseRows::F64(from), places, scale }) => self.take_block(Block { from, places }, scale, values, starts),
+            Some(Lying { rows: DenseRows::F32(from), places, scale }) => self.take_block(Block { from, places }, scale, values, starts),
             None => {
                 let row = &mut rows.row;
-                row.resize(self.dim(), 0.0);
+                row.resize(dim, 0.0);
                 for (i, start) in starts.iter_mut().enumerate() {
                     let (from, beyond) = source.row(i, row);
-                    let values = &mut values[i * stride..(i + 1) * stride];
-                    self.take_block(Block { from, places: None, stride }, None, values, std::slice::from_mut(start));
+                    let values = &mut values[i * dim..(i + 1) * dim];
+                    self.take_block(Block { from, places: None }, None, values, std::slice::from_mut(start));
                     *start = R::from_f64(start.to_f64() - self.rate * beyond);
                 }
             }
@@ -150,11 +147,10 @@ impl Origin {
     }
 }
 
-/// Rows where they lie, and how far apart they will lie.
+/// Rows where they lie: all of them, or those at some places.
 struct Block<'a, T> {
     from: &'a [T],
     places: Option<&'a [usize]>,
-    stride: usize,
 }
 
 /// Writes each row, scaled, less the centre, and -rate times the sum of the squares of what was written.
@@ -213,7 +209,7 @@ impl<T: Real, S: Scaled, R: Real> Job for Take<'_, T, S, R> {
     type Output = ();
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (dim, Block { from, places, stride }) = (self.centre.len(), self.block);
+        let (dim, Block { from, places }) = (self.centre.len(), self.block);
         for (i, start) in self.starts.iter_mut().enumerate() {
             let place = match places {
                 None => i,
@@ -225,9 +221,8 @@ impl<T: Real, S: Scaled, R: Real> Job for Take<'_, T, S, R> {
                     places[i]
                 }
             };
-            let (out, padding) = self.out[i * stride..(i + 1) * stride].split_at_mut(dim);
+            let out = &mut self.out[i * dim..(i + 1) * dim];
             let square = take_row::<T, S, R, FMA>(&from[place * dim..(place + 1) * dim], self.scaled, self.centre, out);
-            padding.fill(R::default());
             *start = R::from_f64(-self.rate * square);
         }
     }

@@ -65,7 +65,7 @@ impl GuessedVotes {
         };
         let mut left = vec![];
         for _ in 0..2 {
-            guesses = self.ask(stage, points, rows, &guesses, ask, classes, &mut left)?;
+            guesses = self.by_pairs((stage, ask), (points, rows), &guesses, classes, &mut left)?;
         }
         if !guesses.is_empty() {
             let chosen: Vec<usize> = guesses.iter().map(|(place, _)| rows.at(*place)).collect();
@@ -79,14 +79,11 @@ impl GuessedVotes {
     }
 
     /// Evaluates rows by the pairs of a class each. Returns those that lose one of them, with the class that beats them most.
-    #[allow(clippy::too_many_arguments)]
-    fn ask(
+    fn by_pairs(
         &self,
-        stage: &Stage,
-        points: &Points,
-        rows: &Rows,
+        (stage, ask): (&Stage, bool),
+        (points, rows): (&Points, &Rows),
         guesses: &[Guess],
-        ask: bool,
         classes: &mut [u32],
         left: &mut Vec<Left>,
     ) -> Result<Vec<Guess>> {

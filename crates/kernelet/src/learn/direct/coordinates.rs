@@ -7,7 +7,7 @@ use crate::{
     basis::Frame,
     data::Points,
     kernel::block::{CHUNK, Scratch},
-    linalg::Matrix,
+    linalg::{Matrix, Product, Real, add_transposed_product},
 };
 
 /// The coordinates `c(x_i)` of rows in a frame.
@@ -25,6 +25,30 @@ pub(crate) struct Work {
     values: Vec<f64>,
     single: Vec<f32>,
     scratch: Scratch,
+}
+
+/// The coordinates of the rows of a chunk.
+pub(crate) struct Chunk<'a> {
+    rows: &'a [f64],
+    m: usize,
+}
+
+impl Chunk<'_> {
+    /// `out = V W + b`; `x` has the offsets below the weights.
+    pub fn times(&self, x: &Matrix, out: &mut [f64]) {
+        let (m, q) = (self.m, x.cols());
+        out.chunks_exact_mut(q).for_each(|out| out.copy_from_slice(x.row(m)));
+        f64::add_product(Product { a: self.rows, stride: m, inner: m, b: &x.values()[..m * q], cols: q }, out);
+    }
+
+    /// `(V, 1)'S` ((m + 1) x q).
+    pub fn transposed_times(&self, s: &[f64], q: usize) -> Matrix {
+        let mut sum: Matrix = Matrix::zeros(self.m + 1, q);
+        let (inner, last) = sum.values_mut().split_at_mut(self.m * q);
+        add_transposed_product(self.rows, self.m, s, q, inner);
+        s.chunks_exact(q).for_each(|s| last.iter_mut().zip(s).for_each(|(sum, s)| *sum += s));
+        sum
+    }
 }
 
 /// Bytes that the coordinates of n rows on m vectors take.
@@ -106,6 +130,11 @@ impl<'a> Coordinates<'a> {
         self.fill(self.points, rows, &mut values, work);
         work.values = values;
         &work.values
+    }
+
+    /// Those of the first `count` rows of a chunk. One thread.
+    pub fn chunk<'b>(&'b self, number: usize, count: usize, work: &'b mut Work) -> Chunk<'b> {
+        Chunk { rows: self.block(number * CHUNK..number * CHUNK + count, work), m: self.cols() }
     }
 
     /// Those of chosen rows, one after another, each handed to `take` with its place in `rows`. One thread.

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     kernel::block::CHUNK,
-    linalg::{Cholesky, Matrix, Product, Real, add_outer_sum, add_transposed_product, dot},
+    linalg::{Cholesky, Matrix, add_outer_sum, dot},
     watch::Watch,
 };
 
@@ -138,12 +138,10 @@ impl<'a, L: RowLoss> Run<'a, L> {
         let (n, q, loss) = (self.outputs.rows(), self.loss.n_outputs(), self.loss);
         let mut along = Matrix::zeros(n, q);
         let chunk = |work: &mut Work, c: usize, along: &mut [f64], outputs: &mut [f64], slopes: &mut [f64]| {
-            let block = Block::new(self.coordinates, c, along.len() / q, work);
-            block.times(step, along);
+            let rows = self.coordinates.chunk(c, along.len() / q, work);
+            rows.times(step, along);
             outputs.iter_mut().zip(&*along).for_each(|(output, change)| *output += change);
-            let rows = outputs.chunks_exact(q).zip(slopes.chunks_exact_mut(q)).enumerate();
-            let value: f64 = rows.map(|(place, (outputs, slopes))| loss.loss(c * CHUNK + place, outputs, slopes)).sum();
-            (value, block.transposed_times(slopes, q))
+            (losses(loss, c, outputs, slopes), rows.transposed_times(slopes, q))
         };
         let chunks = along.values_mut().par_chunks_mut(CHUNK * q).zip(self.outputs.values_mut().par_chunks_mut(CHUNK * q));
         let chunks = chunks.zip(self.slopes.values_mut().par_chunks_mut(CHUNK * q));
@@ -158,12 +156,8 @@ impl<'a, L: RowLoss> Run<'a, L> {
     /// Slopes and value at the outputs.
     fn update(&mut self) {
         let (q, loss) = (self.loss.n_outputs(), self.loss);
-        let chunk = |(c, (outputs, slopes)): (usize, (&[f64], &mut [f64]))| -> f64 {
-            let rows = outputs.chunks_exact(q).zip(slopes.chunks_exact_mut(q)).enumerate();
-            rows.map(|(place, (outputs, slopes))| loss.loss(c * CHUNK + place, outputs, slopes)).sum()
-        };
         let chunks = self.outputs.values().par_chunks(CHUNK * q).zip(self.slopes.values_mut().par_chunks_mut(CHUNK * q));
-        let parts: Vec<f64> = chunks.enumerate().map(chunk).collect();
+        let parts: Vec<f64> = chunks.enumerate().map(|(c, (outputs, slopes))| losses(loss, c, outputs, slopes)).collect();
         self.value = parts.iter().sum::<f64>() + self.own(&self.x);
         self.gradient = None;
     }
@@ -177,9 +171,8 @@ impl<'a, L: RowLoss> Run<'a, L> {
 
     fn gradient(&self) -> Matrix {
         let q = self.slopes.cols();
-        let part = |work: &mut Work, (c, slopes): (usize, &[f64])| {
-            Block::new(self.coordinates, c, slopes.len() / q, work).transposed_times(slopes, q)
-        };
+        let part =
+            |work: &mut Work, (c, slopes): (usize, &[f64])| self.coordinates.chunk(c, slopes.len() / q, work).transposed_times(slopes, q);
         let parts: Vec<Matrix> = self.slopes.values().par_chunks(CHUNK * q).enumerate().map_init(Work::default, part).collect();
         self.whole_gradient(parts.into_iter())
     }
@@ -201,12 +194,12 @@ impl<'a, L: RowLoss> Run<'a, L> {
             let rows = c * CHUNK..((c + 1) * CHUNK).min(self.outputs.rows());
             along.resize(rows.len() * q, 0.0);
             bent.resize(rows.len() * q, 0.0);
-            let block = Block::new(self.coordinates, c, rows.len(), work);
-            block.times(direction, along);
+            let chunk = self.coordinates.chunk(c, rows.len(), work);
+            chunk.times(direction, along);
             for (i, (along, bent)) in rows.zip(along.chunks_exact(q).zip(bent.chunks_exact_mut(q))) {
                 self.loss.curve_from(i, self.outputs.row(i), self.slopes.row(i), along, bent);
             }
-            block.transposed_times(bent, q)
+            chunk.transposed_times(bent, q)
         };
         let chunks = (0..self.outputs.rows().div_ceil(CHUNK)).into_par_iter();
         let parts: Vec<Matrix> = chunks.map_init(Default::default, part).collect();
@@ -351,32 +344,11 @@ fn solved_column(factor: &Cholesky, column: Vec<f64>) -> Vec<f64> {
     right.into_values()
 }
 
-/// The coordinates of the rows of a chunk.
-struct Block<'a> {
-    rows: &'a [f64],
-    m: usize,
-}
-
-impl<'a> Block<'a> {
-    fn new(coordinates: &'a Coordinates, c: usize, count: usize, work: &'a mut Work) -> Self {
-        Block { rows: coordinates.block(c * CHUNK..c * CHUNK + count, work), m: coordinates.cols() }
-    }
-
-    /// `out = V W + b`.
-    fn times(&self, x: &Matrix, out: &mut [f64]) {
-        let (m, q) = (self.m, x.cols());
-        out.chunks_exact_mut(q).for_each(|out| out.copy_from_slice(x.row(m)));
-        f64::add_product(Product { a: self.rows, stride: m, inner: m, b: &x.values()[..m * q], cols: q }, out);
-    }
-
-    /// `(V, 1)'S` ((m + 1) x q).
-    fn transposed_times(&self, s: &[f64], q: usize) -> Matrix {
-        let mut sum: Matrix = Matrix::zeros(self.m + 1, q);
-        let (inner, last) = sum.values_mut().split_at_mut(self.m * q);
-        add_transposed_product(self.rows, self.m, s, q, inner);
-        s.chunks_exact(q).for_each(|s| last.iter_mut().zip(s).for_each(|(sum, s)| *sum += s));
-        sum
-    }
+/// The losses of the rows of a chunk; writes their slopes.
+fn losses<L: RowLoss>(loss: &L, c: usize, outputs: &[f64], slopes: &mut [f64]) -> f64 {
+    let q = loss.n_outputs();
+    let rows = outputs.chunks_exact(q).zip(slopes.chunks_exact_mut(q)).enumerate();
+    rows.map(|(place, (outputs, slopes))| loss.loss(c * CHUNK + place, outputs, slopes)).sum()
 }
 
 /// The sum of what the chunks add, in their order, which does not depend on the number of threads.
