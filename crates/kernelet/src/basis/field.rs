@@ -21,7 +21,7 @@ use crate::{
         block::{CHUNK, Columns, Scratch},
         simd::{self, Job, multiply_add},
     },
-    linalg::{Matrix, Product, Real, product_transposed},
+    linalg::{Matrix, Product, Real, add_transposed_product, product_transposed},
 };
 
 /// Moving and fixed points of one tile. Packed points come in groups that divide the second number.
@@ -88,33 +88,27 @@ impl GradientSums {
     /// Adds the part of some fixed points: `weights` holds M', a row for each of them. One thread.
     pub fn add_rows(&mut self, weights: &[f64], points: &[f64]) {
         let (m, dim) = (self.totals.len(), self.points.cols());
-        let count = weights.len() / m.max(1);
-        let mut turned = vec![0.0; weights.len()];
-        for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
-            for (u, &w) in row.iter().enumerate() {
-                self.totals[u] += w;
-                turned[u * count + i] = w;
-            }
-        }
-        f64::add_product(Product { a: &turned, stride: count, inner: count, b: points, cols: dim }, self.points.values_mut());
+        self.add_totals(weights);
+        add_transposed_product(weights, m, points, dim, self.points.values_mut());
     }
 
     /// The same with products in single precision; `buffers` are reused from call to call.
     pub fn add_rows_single(&mut self, weights: &[f64], points: &[f32], buffers: &mut [Vec<f32>; 2]) {
         let (m, dim) = (self.totals.len(), self.points.cols());
-        let count = weights.len() / m.max(1);
-        let [turned, summed] = buffers;
-        turned.resize(weights.len(), 0.0);
-        for (i, row) in weights.chunks_exact(m.max(1)).enumerate() {
-            for (u, &w) in row.iter().enumerate() {
-                self.totals[u] += w;
-                turned[u * count + i] = w as f32;
-            }
-        }
+        self.add_totals(weights);
+        let [rounded, summed] = buffers;
+        rounded.clear();
+        rounded.extend(weights.iter().map(|&w| w as f32));
         summed.clear();
         summed.resize(m * dim, 0.0);
-        f32::add_product(Product { a: turned, stride: count, inner: count, b: points, cols: dim }, summed);
+        add_transposed_product(rounded, m, points, dim, summed);
         self.points.values_mut().iter_mut().zip(summed).for_each(|(p, s)| *p += f64::from(*s));
+    }
+
+    fn add_totals(&mut self, weights: &[f64]) {
+        for row in weights.chunks_exact(self.totals.len().max(1)) {
+            self.totals.iter_mut().zip(row).for_each(|(total, w)| *total += w);
+        }
     }
 
     /// Adds other sums for the same moving points.

@@ -5,6 +5,7 @@
 pub mod block;
 pub(crate) mod exp;
 mod exponential;
+pub(crate) mod few_columns;
 pub(crate) mod fused;
 pub(crate) mod fused_rows;
 mod fused_walk;

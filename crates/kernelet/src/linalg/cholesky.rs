@@ -12,6 +12,9 @@ use super::{Lower, Matrix};
 /// Right-hand sides that one thread solves for at a time, whatever the number of threads.
 const COLUMNS: usize = 32;
 
+/// Matrices of fewer rows are factored by one thread.
+const SMALL: usize = 512;
+
 /// Columns that are copied at a time.
 const BLOCK: usize = 32;
 
@@ -39,7 +42,8 @@ impl Cholesky {
             }
         }
         (0..n).for_each(|i| factor[(i, i)] += more(i));
-        let par = all_threads();
+        // Small matrices come many at a time, and threads would wait for one another more than they work.
+        let par = if n < SMALL { Par::Seq } else { all_threads() };
         let scratch = llt::factor::cholesky_in_place_scratch::<f64>(n, par, Spec::default());
         let mut memory = MemBuffer::new(scratch);
         llt::factor::cholesky_in_place(factor.as_mut(), Default::default(), par, MemStack::new(&mut memory), Spec::default()).ok()?;

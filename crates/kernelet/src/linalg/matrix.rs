@@ -22,7 +22,8 @@ impl<R: Real> Matrix<R> {
 
     /// Entry (i, j) is `entry(i, j)`.
     pub fn from_fn(rows: usize, cols: usize, mut entry: impl FnMut(usize, usize) -> R) -> Self {
-        let values = (0..rows).flat_map(|i| (0..cols).map(move |j| (i, j))).map(|(i, j)| entry(i, j)).collect();
+        let mut values = Vec::with_capacity(rows * cols);
+        (0..rows).for_each(|i| values.extend((0..cols).map(|j| entry(i, j))));
         Matrix { values, rows, cols }
     }
 

@@ -20,12 +20,12 @@ pub fn product_transposed(x: &[f64], z: &[f64], dim: usize, out: &mut [f64]) {
 }
 
 /// `out += a' b` for `a` of rows of m numbers and `b` of as many rows of q; `out` is m x q. One thread.
-pub fn add_transposed_product(a: &[f64], m: usize, b: &[f64], q: usize, out: &mut [f64]) {
+pub fn add_transposed_product<R: ComplexField>(a: &[R], m: usize, b: &[R], q: usize, out: &mut [R]) {
     if m == 0 || q == 0 || a.is_empty() {
         return;
     }
     let (a, b) = (MatRef::from_row_major_slice(a, a.len() / m, m), MatRef::from_row_major_slice(b, b.len() / q, q));
-    matmul(MatMut::from_row_major_slice_mut(out, m, q), Accum::Add, a.transpose(), b, 1.0, Par::Seq);
+    matmul(MatMut::from_row_major_slice_mut(out, m, q), Accum::Add, a.transpose(), b, R::one_impl(), Par::Seq);
 }
 
 /// `block a'` for a `block` of b rows and a matrix `a` of n rows, both of `a`'s columns: b x n, on all threads of the current pool.

@@ -6,8 +6,11 @@ use crate::parallel::*;
 use crate::{
     basis::Frame,
     data::Points,
-    kernel::block::{CHUNK, Scratch},
-    linalg::{Matrix, Product, Real, add_transposed_product},
+    kernel::{
+        block::{CHUNK, Scratch},
+        few_columns::FewColumns,
+    },
+    linalg::{Matrix, add_transposed_product},
 };
 
 /// The coordinates `c(x_i)` of rows in a frame.
@@ -34,11 +37,9 @@ pub(crate) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
-    /// `out = V W + b`; `x` has the offsets below the weights.
-    pub fn times(&self, x: &Matrix, out: &mut [f64]) {
-        let (m, q) = (self.m, x.cols());
-        out.chunks_exact_mut(q).for_each(|out| out.copy_from_slice(x.row(m)));
-        f64::add_product(Product { a: self.rows, stride: m, inner: m, b: &x.values()[..m * q], cols: q }, out);
+    /// `out = V W + b`, with the offsets below the weights.
+    pub fn times(&self, weights: &FewColumns, out: &mut [f64]) {
+        weights.of_rows(self.rows, out);
     }
 
     /// `(V, 1)'S` ((m + 1) x q).

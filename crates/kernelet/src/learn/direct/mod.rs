@@ -8,6 +8,7 @@ mod conjugate_gradients;
 mod coordinates;
 mod descend;
 mod discriminant;
+mod errors;
 #[cfg(test)]
 mod gradients;
 mod grow;

@@ -15,7 +15,7 @@ use super::{
     inner::{Inner, Solution},
 };
 use crate::{
-    kernel::block::CHUNK,
+    kernel::{block::CHUNK, few_columns::FewColumns},
     linalg::{Cholesky, Matrix, add_outer_sum, dot},
     watch::Watch,
 };
@@ -136,10 +136,10 @@ impl<'a, L: RowLoss> Run<'a, L> {
     /// Takes a step: outputs, slopes, value and gradient there, from one reading of the coordinates. Returns by how much the outputs changed.
     fn take(&mut self, step: &Matrix) -> Matrix {
         let (n, q, loss) = (self.outputs.rows(), self.loss.n_outputs(), self.loss);
-        let mut along = Matrix::zeros(n, q);
+        let (mut along, weights) = (Matrix::zeros(n, q), FewColumns::new(step));
         let chunk = |work: &mut Work, c: usize, along: &mut [f64], outputs: &mut [f64], slopes: &mut [f64]| {
             let rows = self.coordinates.chunk(c, along.len() / q, work);
-            rows.times(step, along);
+            rows.times(&weights, along);
             outputs.iter_mut().zip(&*along).for_each(|(output, change)| *output += change);
             (losses(loss, c, outputs, slopes), rows.transposed_times(slopes, q))
         };
@@ -188,14 +188,14 @@ impl<'a, L: RowLoss> Run<'a, L> {
 
     /// The second derivatives times a direction.
     fn curved(&self, direction: &Matrix) -> Matrix {
-        let (m, q) = (self.x.rows() - 1, self.x.cols());
+        let (m, q, weights) = (self.x.rows() - 1, self.x.cols(), FewColumns::new(direction));
         let part = |work: &mut (Work, Vec<f64>, Vec<f64>), c: usize| {
             let (work, along, bent) = work;
             let rows = c * CHUNK..((c + 1) * CHUNK).min(self.outputs.rows());
             along.resize(rows.len() * q, 0.0);
             bent.resize(rows.len() * q, 0.0);
             let chunk = self.coordinates.chunk(c, rows.len(), work);
-            chunk.times(direction, along);
+            chunk.times(&weights, along);
             for (i, (along, bent)) in rows.zip(along.chunks_exact(q).zip(bent.chunks_exact_mut(q))) {
                 self.loss.curve_from(i, self.outputs.row(i), self.slopes.row(i), along, bent);
             }

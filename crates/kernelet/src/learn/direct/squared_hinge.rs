@@ -11,11 +11,12 @@ use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},
+    errors::{active, error, losses, moved},
     inner::{Inner, Solution},
 };
 use crate::{
-    kernel::block::CHUNK,
-    linalg::{Cholesky, Matrix, Product, Real, add_outer_sum, dot},
+    kernel::{block::CHUNK, few_columns::FewColumns},
+    linalg::{Cholesky, Matrix, add_outer_sum, dot},
     watch::Watch,
 };
 
@@ -42,31 +43,14 @@ impl<'a> SquaredHinge<'a> {
         SquaredHinge { targets, costs, last: None, memory: vec![] }
     }
 
-    /// The losses of each class for the given outputs of some rows.
-    fn add_losses(&self, first: usize, outputs: &[f64], losses: &mut [f64]) {
-        let q = losses.len();
-        let rows = outputs.chunks_exact(q).zip(self.targets.values()[first * q..].chunks_exact(q)).zip(&self.costs[first..]);
-        for ((outputs, targets), cost) in rows {
-            for ((loss, &output), &target) in losses.iter_mut().zip(outputs).zip(targets) {
-                let error = error(target, output);
-                *loss += cost * error * error;
-            }
-        }
-    }
-
     /// `V W + b` (n x q), and the loss of each class there.
     fn outputs(&self, coordinates: &Coordinates, weights: &Matrix) -> (Matrix, Vec<f64>) {
-        let (m, q) = (coordinates.cols(), weights.cols());
-        let (offsets, inner) = (weights.row(m), &weights.values()[..m * q]);
+        let (weights, q) = (&FewColumns::new(weights), weights.cols());
         let mut out = Matrix::zeros(coordinates.rows(), q);
         let chunk = |work: &mut Work, (c, out): (usize, &mut [f64])| {
             let rows = c * CHUNK..c * CHUNK + out.len() / q;
-            let first = rows.start;
-            out.chunks_exact_mut(q).for_each(|row| row.copy_from_slice(offsets));
-            f64::add_product(Product { a: coordinates.block(rows, work), stride: m, inner: m, b: inner, cols: q }, out);
-            let mut losses = vec![0.0; q];
-            self.add_losses(first, out, &mut losses);
-            losses
+            coordinates.chunk(c, rows.len(), work).times(weights, out);
+            losses(out, &self.targets.values()[rows.start * q..rows.end * q], &self.costs[rows], q)
         };
         let parts: Vec<Vec<f64>> = out.values_mut().par_chunks_mut(CHUNK * q).enumerate().map_init(Work::default, chunk).collect();
         (out, sums(parts, q))
@@ -86,19 +70,6 @@ impl<'a> SquaredHinge<'a> {
             });
         });
     }
-}
-
-/// True where an output is not what it should be; always for a value to be met, which makes part of the quadratic even where it is.
-#[inline(always)]
-fn active(target: f64, output: f64) -> bool {
-    // Without a branch, so that loops over rows use whole registers.
-    (target * output < 1.0) | (target.abs() < 1.0)
-}
-
-/// How far an output is from its target.
-#[inline(always)]
-fn error(target: f64, output: f64) -> f64 {
-    if active(target, output) { target - output } else { 0.0 }
 }
 
 fn sums(parts: Vec<Vec<f64>>, q: usize) -> Vec<f64> {
@@ -146,8 +117,7 @@ impl<'a> Run<'a> {
             run.classes.push(Class { value, squares, stale: true, ..Class::default() });
         }
         // Before the first round no row was active.
-        let none = Matrix::from_fn(run.outputs.rows(), q, |i, k| problem.targets.at(i, k));
-        let active = std::mem::replace(&mut run.outputs, none);
+        let active = std::mem::replace(&mut run.outputs, problem.targets.clone());
         let changes = run.move_by(&active, &vec![1.0; q]);
         run.update(changes);
         run
@@ -160,34 +130,15 @@ impl<'a> Run<'a> {
     /// Goes the fraction `parts[k]` of the step from the outputs to those that were reached, and returns whose errors begin or end.
     fn move_by(&mut self, reached: &Matrix, parts: &[f64]) -> Vec<Change> {
         let (q, problem) = (parts.len(), self.problem);
-        let chunk = |(c, (outputs, reached)): (usize, (&mut [f64], &[f64]))| {
-            let mut changes = vec![Change::default(); q];
-            for (place, (outputs, reached)) in outputs.chunks_exact_mut(q).zip(reached.chunks_exact(q)).enumerate() {
-                let i = c * CHUNK + place;
-                let rows = outputs.iter_mut().zip(reached).zip(problem.targets.row(i)).zip(parts);
-                for (k, (((output, &reached), &target), &part)) in rows.enumerate() {
-                    let before = *output;
-                    // The whole step ends exactly where it leads; no step is taken where it leads nowhere finite.
-                    *output = match part {
-                        1.0 => reached,
-                        0.0 => before,
-                        _ => before + part * (reached - before),
-                    };
-                    let (was, is) = (active(target, before), active(target, *output));
-                    if was != is {
-                        let change = &mut changes[k];
-                        if is { change.entered.push(i) } else { change.left.push(i) }
-                    }
-                }
-            }
-            changes
-        };
-        let chunks = self.outputs.values_mut().par_chunks_mut(CHUNK * q).zip(reached.values().par_chunks(CHUNK * q)).enumerate();
-        let parts: Vec<Vec<Change>> = chunks.map(chunk).collect();
+        let size = CHUNK * q;
+        let chunks = self.outputs.values_mut().par_chunks_mut(size).zip(reached.values().par_chunks(size));
+        let chunks = chunks.zip(problem.targets.values().par_chunks(size));
+        let changes: Vec<Vec<(usize, bool)>> =
+            chunks.map(|((outputs, reached), targets)| moved(outputs, reached, targets, parts)).collect();
         let mut all = vec![Change::default(); q];
-        for (k, part) in parts.into_iter().flat_map(|part| part.into_iter().enumerate()) {
-            all[k].entered.extend(part.entered);
-            all[k].left.extend(part.left);
+        for (c, (place, begins)) in changes.iter().enumerate().flat_map(|(c, changes)| changes.iter().map(move |change| (c, change))) {
+            let (i, change) = (c * CHUNK + place / q, &mut all[place % q]);
+            if *begins { change.entered.push(i) } else { change.left.push(i) }
         }
         all
     }
@@ -311,12 +262,16 @@ impl Inner for SquaredHinge<'_> {
             run.round();
         }
         let Run { weights, outputs, classes, .. } = run;
-        let negative_gradient = |i: usize, k: usize| 2.0 * self.costs[i] * error(self.targets.at(i, k), outputs.at(i, k));
+        let mut negative_gradient = outputs;
+        let rows = negative_gradient.values_mut().chunks_exact_mut(q.max(1)).zip(self.targets.iter()).zip(self.costs);
+        rows.for_each(|((row, targets), cost)| {
+            row.iter_mut().zip(targets).for_each(|(value, target)| *value = 2.0 * cost * error(*target, *value));
+        });
         let solution = Solution {
             value: classes.iter().map(|class| class.value).sum(),
             weights: weights.select(&(0..m).collect::<Vec<_>>()),
             offsets: weights.row(m).to_vec(),
-            negative_gradient: Matrix::from_fn(outputs.rows(), q, negative_gradient),
+            negative_gradient,
             norms: vec![1.0; q],
         };
         self.last = Some(weights);
