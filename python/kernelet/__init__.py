@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ._fisher import SparseKernelFisher
     from ._folded import fold
     from ._goals import GoalWarning
+    from ._huber import SparseHuberRegressor
     from ._logistic import SparseLogistic
     from ._one_class import SparseOneClassSVM
     from ._path import Path
@@ -37,6 +38,7 @@ __all__ = [
     "Path",
     "RVC",
     "RVR",
+    "SparseHuberRegressor",
     "SparseKernelFisher",
     "SparseKernelPCA",
     "SparseKernelRidge",
@@ -62,6 +64,7 @@ _HOMES = {
     "Path": "_path",
     "RVC": "_relevance",
     "RVR": "_relevance",
+    "SparseHuberRegressor": "_huber",
     "SparseKernelFisher": "_fisher",
     "SparseKernelPCA": "_pca",
     "SparseKernelRidge": "_ridge",

@@ -33,6 +33,8 @@ ESTIMATORS = [
     kernelet.SparseOneClassSVM(None),
     kernelet.SparseKernelRidge(4, options=FEW, random_state=0),
     kernelet.SparseKernelRidge(None),
+    kernelet.SparseHuberRegressor(4, options=FEW, random_state=0),
+    kernelet.SparseHuberRegressor(None),
     kernelet.SparseKernelPCA(4, n_components=2, options=FEW, random_state=0),
     kernelet.SparseKernelPCA(None, n_components=2),
     kernelet.SparseKernelFisher(4, options=FEW, random_state=0),

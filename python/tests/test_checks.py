@@ -14,6 +14,7 @@ BUDGETS = [
     kernelet.SparseSVR,
     kernelet.SparseOneClassSVM,
     kernelet.SparseKernelRidge,
+    kernelet.SparseHuberRegressor,
     kernelet.SparseKernelPCA,
     kernelet.SparseKernelFisher,
     kernelet.SparseLogistic,

@@ -20,6 +20,7 @@ from kernelet import (
     RVC,
     RVR,
     GreedyBasis,
+    SparseHuberRegressor,
     SparseKernelFisher,
     SparseKernelPCA,
     SparseKernelRidge,
@@ -49,6 +50,7 @@ EVERY = [
     SparseSVR(10, random_state=0),
     SparseOneClassSVM(10, random_state=0),
     SparseKernelRidge(10, random_state=0),
+    SparseHuberRegressor(10, random_state=0),
     SparseKernelPCA(10, n_components=3, random_state=0),
     SparseKernelPCA(None, n_components=3, random_state=0),
     SparseKernelFisher(10, random_state=0),
@@ -69,6 +71,19 @@ def test_ridge_is_kernel_ridge_where_the_data_are_centred():
     assert np.abs(ours.predict(X) - theirs.predict(X)).max() < 0.1
 
 
+def test_huber_is_ridge_without_large_residuals_and_hardly_moves_with_outliers():
+    X, y = IRIS
+    Y = np.c_[y - y.mean(), np.sin(X[:, 0])]
+    # alpha |w|^2 + sum r^2 is C sum r^2 / 2 + |w|^2 / 2 with C = 1 / alpha where no residual reaches epsilon.
+    few = {"method": "greedy-basis", "gamma": 0.5, "random_state": 0}
+    ridge, huber = SparseKernelRidge(20, alpha=0.1, **few).fit(X, Y), SparseHuberRegressor(20, C=10.0, epsilon=100.0, **few).fit(X, Y)
+    np.testing.assert_allclose(huber.predict(X), ridge.predict(X), atol=1e-6)
+    spoiled = Y + 50.0 * (np.arange(len(X)) % 15 == 0)[:, None]
+    ridge.fit(X, spoiled)
+    huber.set_params(epsilon=0.1).fit(X, spoiled)
+    assert np.abs(huber.predict(X) - Y).mean() < 0.2 * np.abs(ridge.predict(X) - Y).mean()
+
+
 @every
 def test_copies_know_the_same(estimator):
     X, y = IRIS
@@ -86,7 +101,7 @@ def test_model_files_come_back(estimator, tmp_path):
     loaded = type(estimator).load(tmp_path / "a.model")
     for have, want in zip(results(loaded, X), results(fitted, X), strict=True):
         np.testing.assert_array_equal(have, want)
-    other = SparseKernelRidge if not isinstance(estimator, (SparseKernelRidge, SparseSVR, RVR)) else SparseSVC
+    other = SparseKernelRidge if not isinstance(estimator, (SparseKernelRidge, SparseHuberRegressor, SparseSVR, RVR)) else SparseSVC
     with pytest.raises(ValueError, match="holds"):
         other.load(tmp_path / "a.model")
     with pytest.raises(OSError, match="no such file"):

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from kernelet import (
     GreedyBasis,
+    SparseHuberRegressor,
     SparseKernelFisher,
     SparseKernelPCA,
     SparseKernelRidge,
@@ -40,7 +41,7 @@ def results(model, rows):
 
 
 @pytest.mark.parametrize("n_vectors", [None, 12])
-@pytest.mark.parametrize("make", [SparseSVC, SparseSVR, SparseOneClassSVM, SparseKernelRidge, SparseKernelFisher, SparseLogistic, SparseKernelPCA, GreedyBasis])
+@pytest.mark.parametrize("make", [SparseSVC, SparseSVR, SparseOneClassSVM, SparseKernelRidge, SparseHuberRegressor, SparseKernelFisher, SparseLogistic, SparseKernelPCA, GreedyBasis])
 def test_a_given_kernel_is_the_kernel_itself(make, n_vectors):
     if make is GreedyBasis and n_vectors is None:
         pytest.skip("a basis always has a number of vectors")

@@ -6,7 +6,7 @@ import subprocess
 
 import numpy as np
 import pytest
-from kernelet import RVC, SparseKernelFisher, SparseKernelRidge, SparseLogistic, SparseSVC, _core
+from kernelet import RVC, SparseHuberRegressor, SparseKernelFisher, SparseKernelRidge, SparseLogistic, SparseSVC, _core
 from kernelet.__main__ import program
 
 REQUESTS = json.loads((pathlib.Path(__file__).parents[2] / "crates" / "kernelet-cli" / "tests" / "requests.json").read_text())
@@ -84,6 +84,7 @@ def test_python_and_the_program_give_the_same_bytes(entry, tmp_path):
         (SparseSVC(n_vectors=None, C=2.5, random_state=0), {"c": 2.5}),
         (SparseSVC(n_vectors=5, class_weight="balanced", gamma="auto", random_state=3), {"vectors": 5, "class-weight": "balanced", "gamma": "auto", "seed": 3}),
         (SparseKernelRidge(n_vectors=4, alpha=0.2, random_state=0), {"learner": "ridge", "vectors": 4, "lambda": 0.2}),
+        (SparseHuberRegressor(n_vectors=4, C=3.0, epsilon=0.2, random_state=0), {"learner": "huber", "vectors": 4, "c": 3.0, "epsilon": 0.2}),
         (SparseSVC(n_vectors=5, tune=True, random_state=0), {"vectors": 5, "tune": True}),
         (SparseSVC(n_vectors=None, C=3, tune=True, options={"folds": 3}, random_state=0), {"c": 3, "tune": True, "folds": 3}),
     ],

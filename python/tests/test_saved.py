@@ -45,6 +45,7 @@ def test_labels_keep_their_type(name, tmp_path):
         kernelet.SparseSVC(7, C=3.5, gamma=0.25, class_weight={0: 2.0, 1: 1.0, 2: 0.5}, options={"iterations": 5}, random_state=3, n_jobs=2),
         SVC(C=np.float64(2.0), kernel="poly", degree=2, coef0=1.0, decision_function_shape="ovo", tol=1e-4),
         kernelet.SparseKernelRidge(4, alpha=0.2, gamma="auto", random_state=0),
+        kernelet.SparseHuberRegressor(4, C=2.0, epsilon=0.3, random_state=0),
         NuSVR(nu=0.3, C=2.0),
         kernelet.SparseKernelPCA(None, n_components=2, whiten=True),
         kernelet.GreedyBasis(5),

@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 
-from kernelet import RVC, RVR, SparseKernelFisher, SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, SparseSVR, svm
+from kernelet import RVC, RVR, SparseHuberRegressor, SparseKernelFisher, SparseKernelPCA, SparseKernelRidge, SparseLogistic, SparseOneClassSVM, SparseSVC, SparseSVR, svm
 
 LONG = """
     import numpy as np, os, signal, threading, time
@@ -115,7 +115,7 @@ def test_progress_is_printed_on_standard_error(capsys):
 
 
 @pytest.mark.parametrize(
-    "make", [SparseSVC, SparseSVR, SparseLogistic, SparseOneClassSVM, SparseKernelRidge, SparseKernelFisher, SparseKernelPCA, svm.NuSVC, svm.NuSVR, RVC, RVR]
+    "make", [SparseSVC, SparseSVR, SparseLogistic, SparseOneClassSVM, SparseKernelRidge, SparseHuberRegressor, SparseKernelFisher, SparseKernelPCA, svm.NuSVC, svm.NuSVR, RVC, RVR]
 )
 def test_every_fit_of_a_full_machine_reports_on_standard_error(make, capsys):
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2

@@ -233,7 +233,7 @@ impl Answer for Shown {
             [figures.to_vec(), times.to_vec()].concat()
         };
         text += &table(&header, &self.machines.iter().map(row).collect::<Vec<_>>());
-        text += "\nTimes are on one thread, in microseconds: of a row by itself, and of one in batches.\n\n";
+        text += "\nTimes are on one thread, in microseconds: of a single row and of one in batches.\n\n";
         text += &self.report.text();
         if let [model, small, train, test] = &self.files[..] {
             text += &format!("Written: {model}, {small},\n         {train}, {test}\n\nTry:\n");

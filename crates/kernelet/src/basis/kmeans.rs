@@ -137,17 +137,18 @@ fn move_to_means(points: &Points, owners: &[usize], nearest: &[(usize, f64)], ce
     let dim = centres.cols();
     let mut members: Vec<Vec<usize>> = vec![vec![]; centres.rows()];
     owners.iter().enumerate().for_each(|(i, &owner)| members[owner].push(i));
-    centres.values_mut().par_chunks_mut(dim.max(1)).zip(members.par_iter()).filter(|(_, members)| !members.is_empty()).for_each(
-        |(centre, members)| {
-            let mut row = vec![0.0; dim];
-            centre.fill(0.0);
-            for &i in members {
-                points.copy_rows(i..i + 1, dim, &mut row);
-                centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v);
-            }
-            centre.iter_mut().for_each(|c| *c /= members.len() as f64);
-        },
-    );
+    centres.values_mut().par_chunks_mut(dim.max(1)).zip(&members).for_each(|(centre, members)| {
+        if members.is_empty() {
+            return;
+        }
+        let mut row = vec![0.0; dim];
+        centre.fill(0.0);
+        for &i in members {
+            points.copy_rows(i..i + 1, dim, &mut row);
+            centre.iter_mut().zip(&row).for_each(|(c, v)| *c += v);
+        }
+        centre.iter_mut().for_each(|c| *c /= members.len() as f64);
+    });
     let empty: Vec<usize> = (0..members.len()).filter(|&j| members[j].is_empty()).collect();
     if empty.is_empty() {
         return;

@@ -1,6 +1,4 @@
 //! The Cholesky factor of a symmetric positive definite matrix.
-#[cfg(feature = "parallel")]
-use crate::parallel::*;
 use faer::{
     Mat, MatMut, Par, Spec,
     dyn_stack::{MemBuffer, MemStack},
@@ -8,6 +6,7 @@ use faer::{
 };
 
 use super::{Lower, Matrix};
+use crate::parallel::*;
 
 /// Right-hand sides that one thread solves for at a time, whatever the number of threads.
 const COLUMNS: usize = 32;
@@ -64,7 +63,7 @@ impl Cholesky {
             return;
         }
         let right = MatMut::from_row_major_slice_mut(b.values_mut(), n, q);
-        column_blocks(right).for_each(|block| {
+        column_blocks(right).into_par_iter().for_each(|block| {
             let mut memory = MemBuffer::new(llt::solve::solve_in_place_scratch::<f64>(n, block.ncols(), Par::Seq));
             llt::solve::solve_in_place(self.factor.as_ref(), block, Par::Seq, MemStack::new(&mut memory));
         });
@@ -87,21 +86,15 @@ fn all_threads() -> Par {
 }
 
 /// Blocks of columns that are solved for side by side.
-#[cfg(feature = "parallel")]
-fn column_blocks(right: MatMut<f64>) -> impl ParallelIterator<Item = MatMut<f64>> {
-    right.par_col_chunks_mut(COLUMNS)
-}
-
-#[cfg(not(feature = "parallel"))]
-fn column_blocks(right: MatMut<f64>) -> impl Iterator<Item = MatMut<f64>> {
-    let mut rest = Some(right);
-    std::iter::from_fn(move || {
-        let right = rest.take().filter(|right| right.ncols() > 0)?;
-        let columns = right.ncols().min(COLUMNS);
-        let (block, after) = right.split_at_col_mut(columns);
-        rest = Some(after);
-        Some(block)
-    })
+fn column_blocks(right: MatMut<f64>) -> Vec<MatMut<f64>> {
+    let (mut blocks, mut rest) = (vec![], right);
+    while rest.ncols() > COLUMNS {
+        let (block, after) = rest.split_at_col_mut(COLUMNS);
+        blocks.push(block);
+        rest = after;
+    }
+    blocks.push(rest);
+    blocks
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ pub fn recognise(bytes: &[u8]) -> bool {
 }
 
 fn tag_of(arrays: &Arrays) -> Option<Tag> {
-    serde_json::from_str(arrays.entry("kernelet")?).ok()
+    serde_json::from_slice(arrays.entry("kernelet")?.as_bytes()).ok()
 }
 
 /// The cascade in the content of a file; `origin` names the file in errors.
@@ -88,7 +88,7 @@ pub fn from_bytes(bytes: &[u8], origin: &str) -> Result<Cascade> {
     }
     let text = arrays.entry("kernelet").unwrap_or_default();
     let description: Description =
-        serde_json::from_str(text).map_err(|error| arrays.bad(format!("the entry `kernelet` is not understood: {error}")))?;
+        serde_json::from_slice(text.as_bytes()).map_err(|error| arrays.bad(format!("the entry `kernelet` is not understood: {error}")))?;
     let machine = |name: &str| native::from_bytes(&arrays.list::<u8>(name)?, &format!("{origin} ({name})"));
     let mut stages = vec![];
     for (place, StageDescription { threshold, exits, head }) in description.stages.into_iter().enumerate() {

@@ -197,7 +197,7 @@ fn read_description(arrays: &Arrays) -> Result<Description> {
     let text =
         text.ok_or_else(|| arrays.bad("this is a safetensors file, but not a kernelet model: its metadata have no entry `kernelet`"))?;
     let not_understood = |error| arrays.bad(format!("the entry `kernelet` is not understood: {error}"));
-    let tag: Tag = serde_json::from_str(text).map_err(not_understood)?;
+    let tag: Tag = serde_json::from_slice(text.as_bytes()).map_err(not_understood)?;
     if tag.format == super::cascade::FORMAT {
         return Err(arrays.bad(
             "this is a cascade of machines; predict, evaluate, inspect and export --to c take it, other commands need a single machine",
@@ -213,7 +213,7 @@ fn read_description(arrays: &Arrays) -> Result<Description> {
     if tag.version == 0 {
         return Err(arrays.bad("the format version is 0, but versions count from 1"));
     }
-    serde_json::from_str(text).map_err(not_understood)
+    serde_json::from_slice(text.as_bytes()).map_err(not_understood)
 }
 
 /// Refuses arrays that no machine has, so that nothing in a file is passed over in silence.

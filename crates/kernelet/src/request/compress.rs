@@ -142,7 +142,10 @@ impl Compress {
 
     /// The same from JSON text.
     pub fn from_json(text: &str) -> Result<Self> {
-        Self::read(serde_json::from_str(text).map_err(|error| Error::request(format!("this is no JSON object of settings: {error}")))?)
+        Self::read(
+            serde_json::from_slice(text.as_bytes())
+                .map_err(|error| Error::request(format!("this is no JSON object of settings: {error}")))?,
+        )
     }
 
     /// The method.

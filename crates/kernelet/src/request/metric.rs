@@ -217,6 +217,7 @@ pub(super) fn note_of(metric: &MetricMetadata) -> Option<String> {
     };
     let (best, one) = (figure(metric.best()?.error), figure(metric.one_width?.error));
     Some(match metric.used {
+        true if best == one => format!("validation rows prefer {name} to one width; both have an error of {best}"),
         true => format!("validation rows prefer {name}: an error of {best} against {one} with one width"),
         false => format!("validation rows do not prefer {name} (an error of {best}) to one width ({one}), which is used"),
     })

@@ -23,6 +23,7 @@ mod plan;
 mod refitted;
 mod time_limit;
 mod train;
+mod train_checks;
 mod train_fields;
 mod trained;
 mod tuning;

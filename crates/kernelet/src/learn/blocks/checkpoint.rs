@@ -44,7 +44,7 @@ impl<'a> Kept<'a> {
             return Ok((kept, None));
         }
         let extra = model::native::load_extra(file)?;
-        let entry = extra.and_then(|extra| Some((serde_json::from_str::<Entry>(&extra.text).ok()?, extra.numbers)));
+        let entry = extra.and_then(|extra| Some((serde_json::from_slice::<Entry>(extra.text.as_bytes()).ok()?, extra.numbers)));
         match entry
             .filter(|(entry, vectors)| entry.problem == kept.problem && !vectors.is_empty() && vectors.len().is_multiple_of(dim.max(1)))
         {

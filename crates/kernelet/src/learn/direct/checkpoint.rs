@@ -94,7 +94,7 @@ impl<'a> Keeper<'a> {
             Error::data(format!("{file} is not a checkpoint of this search: {reason}; give another file, or delete it to start anew"))
         };
         let extra = model::native::load_extra(self.file)?.ok_or_else(|| refused("it is a model without the state of a search"))?;
-        let entry: Entry = serde_json::from_str(&extra.text).map_err(|_| refused("its state is not understood"))?;
+        let entry: Entry = serde_json::from_slice(extra.text.as_bytes()).map_err(|_| refused("its state is not understood"))?;
         if entry.problem != self.problem {
             return Err(refused("it is of other rows, other settings or another version of kernelet"));
         }
