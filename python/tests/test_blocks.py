@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_digits, make_moons
 
 from kernelet import SparseKernelRidge, SparseLogistic, SparseSVC
@@ -246,6 +247,24 @@ def test_ridge_as_rows_come_is_ridge_of_all_rows_on_the_vectors_of_the_first():
     assert np.abs(parts.predict(X) - want).max() < 1e-6
     with pytest.raises(ValueError, match="targets"):
         parts.partial_fit(X, np.c_[y, y])
+
+
+def test_centred_ridge_and_bases_by_blocks():
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(600, 2))
+    y = 1000 + np.sin(X[:, 0])
+    model = SparseKernelRidge(15, alpha=0.1, gamma=0.5, random_state=0, options={"centre": True, "iterations": 10})
+    blocks = [(X[i : i + 200], y[i : i + 200]) for i in range(0, 600, 200)]
+    whole, parts = clone(model).fit(X, y), clone(model).fit_blocks(blocks)
+    np.testing.assert_allclose(parts.predict(X), whole.predict(X), atol=1e-3)
+    assert np.square(whole.predict(X) - y).mean() < 1e-3
+    # The offset of the first rows stays with the vectors.
+    streamed = clone(model)
+    for block in blocks:
+        streamed.partial_fit(*block)
+    assert np.square(streamed.predict(X) - y).mean() < 1e-2
+    on_basis = SparseKernelRidge(15, alpha=0.1, gamma=0.5, random_state=0, method="matching-pursuit", options={"centre": True})
+    np.testing.assert_allclose(clone(on_basis).fit_blocks(blocks).predict(X), on_basis.fit(X, y).predict(X), atol=1e-6)
 
 
 def test_numbers_may_lie_anywhere_in_memory():

@@ -280,8 +280,8 @@ fn far_from_zero(request: &request::Train, target: &Target) -> Option<String> {
     let numbers: Vec<f64> = (0..values.rows()).map(|row| values.row(row)[0]).collect();
     let mean = numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
     let deviation = (numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len().max(1) as f64).sqrt();
-    (request.learner() == LearnerName::Ridge && values.cols() == 1 && mean.abs() > FAR * deviation).then(|| {
+    (request.learner() == LearnerName::Ridge && !request.settings.centre && values.cols() == 1 && mean.abs() > FAR * deviation).then(|| {
         let (mean, deviation) = (figure(mean), figure(deviation));
-        format!("the mean of the target, {mean}, is far from 0 beside its deviation, {deviation}, and ridge has no offset: subtract the mean, or take --learner svr, which has one")
+        format!("the mean of the target, {mean}, is far from 0 beside its deviation, {deviation}, and ridge has no offset: subtract it with --centre, or take --learner svr, which has one")
     })
 }

@@ -1,7 +1,7 @@
 //! Training by passes over blocks of rows.
 use std::fs;
 
-use crate::program::{Folder, run, three_classes, two_classes};
+use crate::program::{Folder, numbers, run, three_classes, two_classes};
 
 const KEYS: [&str; 10] = ["learner", "kernel", "rows", "dim", "classes", "vectors", "objective", "train_error", "seconds", "status"];
 
@@ -127,6 +127,86 @@ fn settings_are_chosen_on_a_sample_and_a_metric_is_learned_from_all_rows() {
     let tuned = train(&["--tune", "--folds", "2", "--gamma", "0.5", "--json"]).json();
     let tried = tuned["tried"].as_array().unwrap();
     assert!(tried.len() > 1 && tried[0]["c"] == tuned["c"], "{tuned}");
+}
+
+#[test]
+fn a_basis_is_chosen_on_a_sample_and_the_machine_on_it_is_that_of_all_rows() {
+    let folder = Folder::new();
+    let (data, table, model) = (folder.file("a.svm", two_classes(900)), folder.file("b.csv", numbers(400)), folder.path("m"));
+    for (data, learner) in [(&data, "logistic"), (&table, "ridge")] {
+        let train = |method: &str, more: &[&str]| {
+            let common =
+                ["train", data, "-o", &model, "--learner", learner, "--vectors", "8", "--gamma", "0.5", "--method", method, "--json"];
+            run(&[&common[..], more].concat())
+        };
+        for method in ["greedy-basis", "rpcholesky", "kmeans", "random", "matching-pursuit"] {
+            let json = train(method, &["--blocks", "always", "--memory", "1"]).json();
+            assert_eq!((&json["vectors"], &json["method"]), (&8.into(), &method.into()), "{json}");
+            let measured = run(&["evaluate", &model, data, "--json"]).json();
+            let error = measured["error"].as_f64().or(measured["mse"].as_f64()).unwrap();
+            assert!((error - json["train_error"].as_f64().unwrap()).abs() < 1e-9 * (1.0 + error), "{measured} {json}");
+        }
+        // All rows are in the sample here, and this choice depends on no order of theirs.
+        let objective = |blocks: &str| train("matching-pursuit", &["--blocks", blocks]).json()["objective"].as_f64().unwrap();
+        let (memory, blocks) = (objective("never"), objective("always"));
+        assert!((memory - blocks).abs() < 1e-7 * memory, "{learner}: {memory} {blocks}");
+        train("kmeans", &["--blocks", "always", "--ard"]).failed(2, "does not work with a learned metric on a basis");
+        train("rpcholesky", &["--blocks", "always", "--max-error", "0.1"]).failed(2, "the rows of the sample alone");
+        train("online-basis", &["--blocks", "always", "--max-error", "0.1"]).failed(2, "--blocks is not used by");
+    }
+    run(&["train", &data, "-o", &model, "--vectors", "8", "--gamma", "0.5", "--method", "kmeans", "--blocks", "always"])
+        .failed(2, "has the hinge loss, which needs all rows at once; direct training with --iterations 0 and --init kmeans");
+}
+
+#[test]
+fn a_machine_is_refitted_on_all_rows_by_blocks() {
+    let folder = Folder::new();
+    let (few, data) = (folder.file("a.svm", two_classes(100)), folder.file("b.svm", two_classes(900)));
+    let (first, model) = (folder.path("first"), folder.path("m"));
+    let train = |rows: &str, output: &str, more: &[&str]| {
+        let common = ["train", rows, "-o", output, "--vectors", "6", "--gamma", "0.5", "--c", "10", "--iterations", "0", "--json"];
+        run(&[&common[..], more].concat()).json()
+    };
+    train(&few, &first, &[]);
+    let refitted =
+        |blocks: &str| train(&data, &model, &["--start", &first, "--blocks", blocks, "--memory", "1"])["objective"].as_f64().unwrap();
+    let (memory, blocks) = (refitted("never"), refitted("always"));
+    assert!((memory - blocks).abs() < 1e-9 * memory, "{memory} {blocks}");
+    let errors = |model: &str| run(&["evaluate", model, &data, "--json"]).json()["error"].as_f64().unwrap();
+    assert!(errors(&model) <= errors(&first));
+}
+
+#[test]
+fn targets_far_from_0_are_centred_by_blocks_as_in_memory() {
+    let folder = Folder::new();
+    let far: String = numbers(400)
+        .lines()
+        .filter_map(|line| line.rsplit_once(','))
+        .map(|(rest, y)| format!("{rest},{}\n", 1000.0 + y.parse::<f64>().unwrap()))
+        .collect();
+    let (data, model) = (folder.file("a.csv", far), folder.path("m"));
+    let train = |more: &[&str]| {
+        let common =
+            ["train", &data, "-o", &model, "--learner", "ridge", "--vectors", "6", "--gamma", "0.5", "--iterations", "10", "--json"];
+        run(&[&common[..], more].concat())
+    };
+    let value = |json: &serde_json::Value, key: &str| json[key].as_f64().unwrap();
+    let (plain, memory) = (train(&[]), train(&["--centre"]));
+    assert!(plain.err.contains("subtract it with --centre") && !memory.err.contains("far from 0"), "{} {}", plain.err, memory.err);
+    let (plain, memory) = (plain.json(), memory.json());
+    assert!(value(&memory, "train_error") < 0.1 * value(&plain, "train_error"), "{plain} {memory}");
+    for more in [&["--blocks", "always", "--memory", "1"][..], &["--blocks", "always"]] {
+        let blocks = train(&[&["--centre"], more].concat()).json();
+        assert!(
+            (value(&blocks, "objective") - value(&memory, "objective")).abs() < 1e-3 * value(&memory, "objective"),
+            "{blocks} {memory}"
+        );
+        let measured = run(&["evaluate", &model, &data, "--json"]).json();
+        assert!(
+            (value(&measured, "mse") - value(&blocks, "train_error")).abs() < 1e-6 * value(&blocks, "train_error"),
+            "{measured} {blocks}"
+        );
+    }
 }
 
 #[test]

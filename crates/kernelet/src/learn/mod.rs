@@ -5,6 +5,7 @@
 //! [`blocks`] does the former on rows that come in blocks.
 pub mod blocks;
 mod calibrate;
+mod centred;
 mod codes;
 pub mod direct;
 mod fisher;
@@ -39,6 +40,8 @@ mod threshold;
 mod two_class;
 
 pub use calibrate::{Calibrated, Shape, calibration, fit_isotonic, fit_log_variance, fit_sigmoid, fit_softmax};
+pub use centred::Centred;
+pub(crate) use centred::centred;
 pub(crate) use fisher::mixes;
 pub use fisher::{Fisher, Penalty};
 pub use huber::Huber;

@@ -4,7 +4,7 @@ use std::path::Path;
 use super::{
     learner::{Cache, LearnerName},
     metric::note_of,
-    plan::Plan,
+    plan::{Plan, is_chosen_on_a_sample},
     train::{Given, Train},
     trained::{Trained, notes_of},
     vectors::BlocksName,
@@ -18,10 +18,10 @@ use crate::{
     learn::{
         HowToScale, Logistic, Multiclass, Shape,
         blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
-        direct::{DirectLoss, Growth, Init, Metric, feature_scales},
+        direct::{DirectLoss, Growth, Init, Metric, Search, feature_scales},
     },
     linalg::Matrix,
-    machine::MetricMetadata,
+    machine::{BasisMetadata, MetricMetadata},
     text::counted,
     watch::Watch,
 };
@@ -124,7 +124,7 @@ impl Train {
         if never && (self.search.sample_first.is_some() || self.cache_file().is_some()) {
             return Err(Error::request("`sample-first` and a file as `cache` are for training by blocks; leave out `blocks` never"));
         }
-        if self.cache_file().is_some() && plan != Plan::Direct {
+        if self.cache_file().is_some() && !matches!(plan, Plan::Direct | Plan::Basis(_)) {
             return Err(Error::parameter("cache", "a file", "a number of megabytes; a file is for training by blocks, with `vectors`"));
         }
         if self.by_blocks() == Some(true) { self.check_passes(plan) } else { Ok(()) }
@@ -134,14 +134,29 @@ impl Train {
     fn check_passes(&self, plan: Plan) -> Result<()> {
         let refuse = |what: &str| Err(Error::request(format!("training by blocks does not work with {what}; use `blocks` never")));
         let learner = self.learner();
-        let able = matches!(learner, LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge);
-        if plan != Plan::Direct || !able {
+        let able = match plan {
+            Plan::Direct => matches!(learner, LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge),
+            Plan::Basis(_) if learner == LearnerName::Svc => {
+                return Err(Error::request(format!(
+                    "{} has the hinge loss, which needs all rows at once; direct training with `iterations` 0 and `init` kmeans, random or rpcholesky has \
+                     the squared hinge on vectors that stay where they are, or use `blocks` never",
+                    self.described(plan)
+                )));
+            }
+            Plan::Basis(method) => is_chosen_on_a_sample(method, learner),
+            Plan::Full | Plan::Baseline(_) => false,
+        };
+        if !able {
             return Err(Error::request(format!(
                 "training by blocks is for svc, logistic and ridge with a number of `vectors`, not for {}; use `blocks` never",
                 self.described(plan)
             )));
         }
         match () {
+            () if plan != Plan::Direct && self.vectors.max_error.is_some() => {
+                refuse("`max-error`, which holds for the rows of the sample alone that the basis is chosen on")
+            }
+            () if plan != Plan::Direct && !self.learned().is_empty() => refuse("a learned metric on a basis"),
             () if self.probability == Some(Shape::Normal) => {
                 Err(Error::request("training by blocks has no `probability`; train in memory, with `blocks` never"))
             }
@@ -191,10 +206,17 @@ impl Train {
         if let Some((metric, vectors)) = start {
             (learner.search.metric, learner.search.init) = (metric, Init::Given(vectors));
         }
+        let basis = train.basis_by_blocks((outline, &scout), &kernel, scale.as_ref(), &mut notes, watch)?;
+        if let Some((vectors, _)) = &basis {
+            // The vectors stay where they are.
+            learner.search = Search { n_vectors: vectors.rows(), init: Init::Given(vectors.clone()), iterations: 0, ..learner.search };
+            learner.sample_first = None;
+        }
         let found = learner.learn(engine, outline, &scout, &kernel, scale.as_ref(), watch)?;
         let mut fit = found.fit;
         fit.machine.metadata.request = serde_json::to_value(asked.stored()).ok();
         fit.machine.metadata.table = outline.table.clone();
+        fit.machine.metadata.basis = basis.map(|(_, metadata)| metadata);
         if let Some(chosen) = metric {
             let found = fit.machine.metadata.metric.take().unwrap_or_default();
             let feature_scales = if found.feature_scales.is_empty() { chosen.feature_scales } else { found.feature_scales };
@@ -208,6 +230,28 @@ impl Train {
         let tuned = self.tuned_name().filter(|_| self.tune);
         let trained = Trained { fit, smaller: vec![], tried, tuned, bound: None, notes };
         Ok(TrainedBlocks { trained, train_error: found.train_error, passes: found.passes })
+    }
+
+    /// The vectors of a basis that is chosen on the sample of the first pass, where the request has one.
+    fn basis_by_blocks(
+        &self,
+        (outline, scout): (&Outline, &ScoutSums),
+        kernel: &Kernel,
+        scale: Option<&Scale>,
+        notes: &mut Vec<String>,
+        watch: &Watch,
+    ) -> Result<Option<(Matrix, BasisMetadata)>> {
+        let Plan::Basis(method) = self.plan()? else { return Ok(None) };
+        let Some(learner) = self.learner().in_frame(kernel.clone(), self) else { return Ok(None) };
+        let mut rows = scout.sample.dataset(outline);
+        if (rows.len() as u64) < outline.n_rows {
+            notes.push(format!("the basis was chosen on {}, drawn at random", counted(rows.len(), "row")));
+        }
+        if let Some(scale) = scale {
+            rows.points = scale.apply(&rows.points)?;
+        }
+        let chosen = self.with_basis(method, learner).chosen(&rows, watch)?;
+        Ok(Some((chosen.0.frame.vectors().to_dense(), chosen.1)))
     }
 
     /// Settings that validation rows choose, and the penalty of a learned metric, from a sample of the rows that is in memory; everything else is left to the search
@@ -283,7 +327,13 @@ impl Train {
             LearnerName::Ridge => BlockEstimator::Ridge { lambda: self.settings.lambda.unwrap_or(1.0) },
             _ => BlockEstimator::Margin { c: c.unwrap_or(1.0), class_weights },
         };
-        BlockLearner { estimator, search: self.search(), sample_first: self.search.sample_first, ..BlockLearner::default() }
+        BlockLearner {
+            estimator,
+            search: self.search(),
+            sample_first: self.search.sample_first,
+            centred: self.settings.centre,
+            ..BlockLearner::default()
+        }
     }
 
     fn block_scale(&self, given: &Given, scout: &ScoutSums, notes: &mut Vec<String>) -> Result<Option<Scale>> {

@@ -19,7 +19,7 @@ const MOST_SCALES: usize = 200;
 
 impl Train {
     /// This request with an estimator for the target of the rows, which were read as classes, and, where nothing but the estimator is given, with 30 vectors
-    /// and learned feature scales. The rows come back with the target that the estimator learns from.
+    /// and learned feature scales; ridge then with centred targets. The rows come back with the target that the estimator learns from.
     ///
     /// ```
     /// use kernelet::{data::banana, prelude::*};
@@ -38,6 +38,7 @@ impl Train {
         let nothing_else = Train { learner: self.learner, seed: self.seed, ..Train::default() } == *self;
         if nothing_else && matches!(train.learner(), LearnerName::Svc | LearnerName::Logistic | LearnerName::Ridge | LearnerName::Svr) {
             train.vectors.count = Some(N_VECTORS);
+            train.settings.centre = train.learner() == LearnerName::Ridge;
             match data.dim() <= MOST_SCALES {
                 _ if !can_be_validated(&data) => {}
                 true => train.metric.ard = true,
@@ -72,7 +73,7 @@ mod tests {
     fn many_different_numbers_are_values_and_few_or_words_are_classes() {
         let numbers = |count: usize| (0..60).map(|i| format!("{}", (i % count) as f64 / 2.0)).collect::<Vec<_>>();
         let (train, data) = guess("{}", rows(2, &numbers(21)));
-        assert_eq!(train, Train::from_json(r#"{"learner": "ridge", "vectors": 30, "ard": true}"#).unwrap());
+        assert_eq!(train, Train::from_json(r#"{"learner": "ridge", "centre": true, "vectors": 30, "ard": true}"#).unwrap());
         let Target::Values(values) = &data.target else { panic!("{:?}", data.target) };
         assert!((0..60).all(|i| values.at(i, 0) == (i % 21) as f64 / 2.0));
         let words: Vec<String> = numbers(21).iter().map(|number| format!("n{number}")).collect();

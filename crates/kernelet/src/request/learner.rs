@@ -106,6 +106,9 @@ pub struct Settings {
     /// Penalty of large coefficients.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lambda: Option<f64>,
+    /// Subtract the mean of the targets, and add it to what is predicted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub centre: bool,
     /// Classification or regression.
     #[serde(with = "crate::named", skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskName>,
@@ -206,7 +209,7 @@ impl LearnerName {
             LearnerName::Svr => &["c", "epsilon", "tolerance", "max-iterations", "no-shrinking", "cache"],
             LearnerName::NuSvr => &["c", "nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
             LearnerName::OneClass => &["nu", "tolerance", "max-iterations", "no-shrinking", "cache"],
-            LearnerName::Ridge => &["lambda"],
+            LearnerName::Ridge => &["lambda", "centre"],
             LearnerName::Huber => &["c", "epsilon", "cache"],
             LearnerName::Fisher => &["lambda", "penalty", "direction", "bias", "c", "class-weight", "cache"],
             LearnerName::Logistic => &["c", "class-weight", "cache"],

@@ -32,6 +32,7 @@ impl Train {
             c: uses("c").then(|| cost_of(machine)).filter(|_| learner != LearnerName::Fisher),
             nu: metadata.nu.filter(|_| uses("nu")),
             epsilon: metadata.epsilon.filter(|_| uses("epsilon")),
+            centre: learner == LearnerName::Ridge && machine.offsets.iter().any(|offset| *offset != 0.0),
             lambda: metadata.lambda.filter(|_| uses("lambda")),
             class_weight: weights.filter(|_| uses("class-weight")).map(labelled),
             components: metadata.features.as_ref().map(|features| features.variances.len()).filter(|_| uses("components")),

@@ -12,7 +12,10 @@ use crate::{
     Error, Result,
     data::{Dataset, Scale, Scaling, read::Wanted},
     kernel::{Kernel, Precomputed},
-    learn::direct::{Chosen, Learned, LearnedMetric, Searched},
+    learn::{
+        centred,
+        direct::{Chosen, Learned, LearnedMetric, Searched},
+    },
     machine::{Machine, MetricMetadata},
     text::figure,
     watch::Watch,
@@ -106,6 +109,8 @@ impl Train {
 
     /// What rows choose of a metric for a machine whose vectors are searched for: the cost and the kernel of the estimator, and where its search begins.
     pub(super) fn chosen_metric(&self, kernel: &Kernel, rows: &Dataset, watch: &Watch) -> Result<(f64, Kernel, Chosen)> {
+        let centred = self.settings.centre.then(|| centred(rows).map(|(rows, _)| rows)).transpose()?;
+        let rows = centred.as_ref().unwrap_or(rows);
         let chosen = match self.learner() {
             LearnerName::Svc => self.with_metric(kernel, Train::margin).choose(rows, watch)?,
             _ => self.with_metric(kernel, Train::direct_learner).choose(rows, watch)?,
@@ -175,7 +180,7 @@ impl Train {
         if same {
             (train.settings.c, train.settings.nu, train.settings.epsilon) = (self.settings.c, self.settings.nu, self.settings.epsilon);
             (train.settings.lambda, train.settings.class_weight) = (self.settings.lambda, self.settings.class_weight.clone());
-            train.settings.components = self.settings.components;
+            (train.settings.components, train.settings.centre) = (self.settings.components, self.settings.centre);
         }
         train
     }

@@ -11,7 +11,7 @@ use crate::{
     data::read::Wanted,
     kernel::{Kernel, Linear, Precomputed},
     learn::{
-        BestSize, FrameLearner, Learner, Multiclass, OnBasis, OnGram, SupportBasis,
+        BestSize, Centred, FrameLearner, Learner, Multiclass, OnBasis, OnGram, SupportBasis,
         direct::{self, DirectLearner, DirectTask, Init, Margin, Sharing},
     },
 };
@@ -70,9 +70,15 @@ impl Plan {
                 let error: &[&str] = if stops_by_error(method) { &["max-error"] } else { &[] };
                 let first: &[&str] = if method == Method::GreedyBasis { &["first"] } else { &[] };
                 let shrink: &[&str] = if learner == LearnerName::Svc { &["shrink"] } else { &[] };
+                let passes: &[&str] = match learner {
+                    _ if is_chosen_on_a_sample(method, learner) => &["memory", "blocks", "sample-first"],
+                    // Refused with what to use instead.
+                    LearnerName::Svc => &["blocks"],
+                    _ => &[],
+                };
                 // Machines with hinge losses on a basis are solved exactly.
                 let own = if matches!(learner, LearnerName::Svc | LearnerName::Svr) { own(SOLVER) } else { own(&[]) };
-                [own.as_slice(), &["vectors", "method"], METRIC, error, first, shrink].concat()
+                [own.as_slice(), &["vectors", "method"], METRIC, error, first, shrink, passes].concat()
             }
             Plan::Baseline(Baseline::Rs | Baseline::Mrs) => [own(&["multiclass"]).as_slice(), &["vectors", "method"]].concat(),
             Plan::Baseline(Baseline::RvmMargin) => {
@@ -86,6 +92,12 @@ impl Plan {
 /// Methods whose vectors are chosen by their distance from the span.
 fn stops_by_error(method: Method) -> bool {
     matches!(method, Method::GreedyBasis | Method::RpCholesky | Method::OnlineBasis)
+}
+
+/// Bases that a sample of the rows determines, for estimators whose sums over all rows then give the machine.
+pub(super) fn is_chosen_on_a_sample(method: Method, learner: LearnerName) -> bool {
+    let able = matches!(learner, LearnerName::Ridge | LearnerName::Logistic);
+    able && matches!(method, Method::GreedyBasis | Method::RpCholesky | Method::KMeans | Method::Random | Method::MatchingPursuit)
 }
 
 impl Train {
@@ -209,6 +221,11 @@ impl Train {
 
     /// The learner for a kernel.
     pub(super) fn learner_for(&self, kernel: Kernel) -> Result<Box<dyn Learner>> {
+        let learner = self.uncentred(kernel)?;
+        Ok(if self.settings.centre { Box::new(Centred { learner }) } else { learner })
+    }
+
+    fn uncentred(&self, kernel: Kernel) -> Result<Box<dyn Learner>> {
         let (plan, learner) = (self.plan()?, self.learner());
         Ok(match plan {
             Plan::Baseline(baseline) => {
@@ -238,7 +255,8 @@ impl Train {
         Box::new(self.with_basis(method, learner))
     }
 
-    fn with_basis(&self, method: Method, learner: Box<dyn FrameLearner>) -> OnBasis {
+    /// The estimator on a basis.
+    pub(super) fn with_basis(&self, method: Method, learner: Box<dyn FrameLearner>) -> OnBasis {
         let (basis, budget) = self.basis(method);
         OnBasis { basis, budget, learner, shrink: self.vectors.shrink.unwrap_or_default() }
     }
@@ -376,6 +394,7 @@ fn users_of(setting: &str) -> String {
     }
     match setting {
         "max-error" => users.push("`method` greedy-basis, online-basis, rpcholesky".into()),
+        "memory" | "blocks" | "sample-first" => users.push("ridge and logistic on a basis of rows or centres".into()),
         "first" => users.push("`method` greedy-basis".into()),
         "shrink" => users.push("svc on a basis".into()),
         _ if PURSUIT[2..].contains(&setting) => users.push("`method` fisher-pursuit".into()),

@@ -65,6 +65,7 @@ pub(super) const FIELDS: &[Field] = &[
         "Penalty of large coefficients (ridge, fisher) [default: 1; fisher 0.001, trained directly chosen by cross-validation].",
     )
     .in_group(ESTIMATOR),
+    Field::switch("centre", "Subtract the mean of the targets before training; it becomes the offset of the machine (ridge, which has none otherwise).").in_group(ESTIMATOR),
     Field::name("task", "WHAT", TaskName::names, "What is learned: classification or regression (rvm) [default: classification].").in_group(ESTIMATOR),
     Field::number(
         "tolerance",

@@ -29,6 +29,8 @@ pub struct Problem {
     pub costs: Vec<f64>,
     /// How rows are scaled.
     pub scale: Option<Scale>,
+    /// What is subtracted from the values of each target; empty for nothing.
+    pub centre: Vec<f64>,
 }
 
 impl Problem {
@@ -193,6 +195,9 @@ impl FitAsk {
             (_, 2) => (2, 1),
             (_, classes) => (classes, classes),
         };
+        if !problem.centre.is_empty() && problem.centre.len() != outputs {
+            return Err(Error::Shape { what: "means of targets", expected: outputs, found: problem.centre.len() });
+        }
         if problem.costs.len() != costs || problem.n_outputs != outputs || outputs == 0 {
             return Err(Error::Shape { what: "costs of classes", expected: costs, found: problem.costs.len() });
         }
@@ -212,6 +217,7 @@ mod tests {
             n_outputs: 3,
             costs: vec![1.0 / 3.0; 3],
             scale: Some(Scale::new(Some(vec![0.1, 0.2]), vec![1.0, 1.0 / 7.0])),
+            centre: vec![],
         };
         let number = |i: usize, j: usize| ((i * 5 + j) as f64).sin();
         let fit = FitAsk {
@@ -235,7 +241,9 @@ mod tests {
         }
         assert!(Ask::from_bytes(&bytes(Transform::Scales(vec![0.5; 3]))).is_err());
         assert!(Ask::from_bytes(&bytes(Transform::Map(Matrix::zeros(3, 1)))).is_err());
-        let wrong = FitAsk { problem: Problem { costs: vec![1.0], ..fit.problem.clone() }, ..fit };
+        let wrong = FitAsk { problem: Problem { costs: vec![1.0], ..fit.problem.clone() }, ..fit.clone() };
+        assert!(Ask::from_bytes(&Ask::Fit(Box::new(wrong)).to_bytes().unwrap()).is_err());
+        let wrong = FitAsk { problem: Problem { centre: vec![1.0; 2], ..fit.problem.clone() }, ..fit };
         assert!(Ask::from_bytes(&Ask::Fit(Box::new(wrong)).to_bytes().unwrap()).is_err());
     }
 }

@@ -266,7 +266,7 @@ mod tests {
         let scale = Scale::standard(&data.points).unwrap();
         let rows = scale.apply(&data.points).unwrap().to_dense();
         let costs = (0..n_classes.max(1)).map(|k| 0.7 + k as f64).collect();
-        (held, Problem { loss, n_classes, n_outputs, costs, scale: Some(scale) }, rows)
+        (held, Problem { loss, n_classes, n_outputs, costs, scale: Some(scale), centre: vec![] }, rows)
     }
 
     #[test]

@@ -125,12 +125,14 @@ pub struct BlockLearner {
     pub sample_first: Option<usize>,
     /// Early in the search, rounds that promise less than this fraction of the value are left out.
     pub inexact: f64,
+    /// Whether the means of the targets are subtracted, and are the offsets of the machine.
+    pub centred: bool,
 }
 
 impl Default for BlockLearner {
     fn default() -> Self {
         let estimator = BlockEstimator::Margin { c: 1.0, class_weights: ClassWeights::Equal };
-        BlockLearner { estimator, search: Search::default(), sample_first: None, inexact: 1e-4 }
+        BlockLearner { estimator, search: Search::default(), sample_first: None, inexact: 1e-4, centred: false }
     }
 }
 
@@ -282,7 +284,11 @@ impl BlockLearner {
             (_, classes) => classes,
         };
         let costs = weights.iter().map(|weight| cost * weight).collect();
-        Ok(Problem { loss, n_classes: outline.labels.len(), n_outputs, costs, scale: scale.cloned() })
+        let centre = match (self.centred && loss == RowLossName::Squared, &scout.totals[..]) {
+            (true, [weight, totals @ ..]) => totals.iter().map(|total| total / weight).collect(),
+            _ => vec![],
+        };
+        Ok(Problem { loss, n_classes: outline.labels.len(), n_outputs, costs, scale: scale.cloned(), centre })
     }
 
     /// The variables of a search on the first rows of the sample, whose losses stand for all.
@@ -323,7 +329,11 @@ impl BlockLearner {
             (Some(scale), Some(learned)) => Some(scale.then(&learned)?),
             (scale, learned) => learned.or_else(|| scale.clone()),
         };
-        let offsets = if problem.offset() == 1 { optimum.x.row(m).to_vec() } else { vec![0.0; problem.n_outputs] };
+        let offsets = match problem.offset() {
+            1 => optimum.x.row(m).to_vec(),
+            _ if problem.centre.is_empty() => vec![0.0; problem.n_outputs],
+            _ => problem.centre.clone(),
+        };
         let objective = Some(self.estimator.factor() * optimum.value).filter(|value| value.is_finite());
         let metric = MetricMetadata {
             learned: self.search.metric.learned.name().into(),

@@ -21,6 +21,13 @@ pub(super) struct Losses {
     costs: Vec<f64>,
 }
 
+/// The targets less a number for each column, where there are some.
+fn less(targets: &Matrix, centre: &[f64]) -> Matrix {
+    let mut out = targets.clone();
+    out.values_mut().iter_mut().zip(centre.iter().cycle()).for_each(|(value, mean)| *value -= mean);
+    out
+}
+
 impl Losses {
     pub fn new(problem: &Problem, block: &RowBlock) -> Result<Self> {
         let n = block.points.len();
@@ -41,7 +48,7 @@ impl Losses {
             signs: codes.iter().map(|&code| if code == 1 { 1.0 } else { -1.0 }).collect(),
             costs: (0..n).map(|i| weight(i) * problem.costs[codes.get(i).copied().unwrap_or(0)]).collect(),
             codes,
-            targets: if values { block.targets.clone() } else { Matrix::default() },
+            targets: if values { less(&block.targets, &problem.centre) } else { Matrix::default() },
         })
     }
 

@@ -4,7 +4,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use crate::{Error, Result, linalg::Matrix};
 
 /// The mark of these bytes; its last digit is the version.
-const MARK: &[u8; 8] = b"KRNLSUM3";
+const MARK: &[u8; 8] = b"KRNLSUM4";
 
 /// A header and arrays.
 pub(super) struct Packed {

@@ -107,10 +107,22 @@ fn scouted(block: &RowBlock, (seed, sample): (u64, usize), fingerprints: usize, 
         counts[class] += 1.0;
         weighty[class] += f64::from(u8::from(weight > 0.0));
     }
+    let totals = if n_classes == 0 { target_totals(block) } else { vec![] };
     let sample = Sample::of(block, seed, sample);
     let seen = Fingerprints::of(&block.points, fingerprints);
     let summary = Summary::of(&block.points);
-    Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample, seen, most_seen: fingerprints })))
+    Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, totals, sample, seen, most_seen: fingerprints })))
+}
+
+/// The sum of the weights, and the weighted sum of each target.
+fn target_totals(block: &RowBlock) -> Vec<f64> {
+    let mut totals = vec![0.0; 1 + block.targets.cols()];
+    for (i, values) in block.targets.iter().enumerate() {
+        let weight = block.weights.as_ref().map_or(1.0, |weights| weights[i]);
+        totals[0] += weight;
+        totals[1..].iter_mut().zip(values).for_each(|(total, value)| *total += weight * value);
+    }
+    totals
 }
 
 /// One block, with all that its sums need.

@@ -30,6 +30,9 @@ impl RidgeSums {
         if machine.decision != Decision::Values {
             return Err(Error::data("sums of ridge need a machine that predicts numbers"));
         }
+        if machine.n_outputs() != n_targets {
+            return Err(Error::Shape { what: "targets of a row", expected: machine.n_outputs(), found: n_targets });
+        }
         let frame = Frame::fixed(&machine.expansion.kernel, &machine.expansion.vectors, JITTER)?;
         let m = frame.len();
         let sums = FitSums { losses: vec![0.0], systems: vec![0.0; m * m], gradient: vec![0.0; m * n_targets], ..FitSums::default() };
@@ -60,6 +63,8 @@ impl RidgeSums {
             n_outputs: q,
             costs: vec![0.5 / self.lambda],
             scale: self.machine.scale.clone(),
+            // The offset stays with the vectors.
+            centre: self.machine.offsets.clone(),
         };
         let ask = Ask::Fit(Box::new(FitAsk {
             transform: Transform::None,
@@ -83,7 +88,7 @@ impl RidgeSums {
 
     /// Adds the rows of other sums on the same vectors.
     pub fn add(&mut self, other: &RidgeSums) -> Result<()> {
-        if (self.lambda, &self.factor) != (other.lambda, &other.factor) {
+        if (self.lambda, &self.factor, &self.machine.offsets) != (other.lambda, &other.factor, &other.machine.offsets) {
             return Err(Error::data("these sums are on other vectors or of another lambda"));
         }
         self.sums.add(other.sums.clone())?;
@@ -102,7 +107,6 @@ impl RidgeSums {
         let frame = Frame::of(&self.machine.expansion.kernel, vectors, Lower::new(self.factor.clone()));
         let mut machine = self.machine.clone();
         machine.expansion.coefficients = Coefficients::Dense(frame.coefficients(&weights));
-        machine.offsets = vec![0.0; q];
         machine.metadata = Metadata { n_rows: Some(self.sums.rows as usize), objective: None, ..machine.metadata };
         machine.check()?;
         Ok(machine)

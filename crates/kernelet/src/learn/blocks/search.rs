@@ -7,14 +7,21 @@ use crate::{
     Error, Result,
     basis::{Frame, JITTER},
     kernel::Kernel,
-    learn::direct::{LAST_STEPS, Search, Transform, Variables, preconditioner, spread},
+    learn::direct::{Search, Transform, Variables, preconditioner, spread},
     linalg::{Begin, Ended, Lbfgs, Matrix},
     machine::Machine,
     watch::Watch,
 };
 
-/// Rounds that promise less than this fraction of the value are left out in the last steps and at the end.
-const EXACT: f64 = 1e-11;
+/// Rounds that promise less than this fraction of the value are left out in the last steps and at the end, as in memory. What is left out moves the gradient by its
+/// root, and each step multiplies that: with 1e-11 one round less of 87 moved W by 1e-5 after ten steps of a learned map, where rounding moves it by 1e-10.
+const EXACT: f64 = 1e-13;
+
+/// The last steps of a search are exact.
+const EXACT_STEPS: usize = 5;
+
+/// A search of no more steps is exact from the beginning.
+const SHORT: usize = 10;
 
 /// A place of the search: its variables, and what the kernel sees there.
 pub(super) struct Place {
@@ -68,7 +75,8 @@ impl Descent<'_> {
     pub fn run(&self, solver: Solver, start: Variables, earlier: usize) -> Result<Found> {
         let shape = (start.z.rows(), start.z.cols());
         let steps = self.search.iterations.saturating_sub(earlier);
-        let state = RefCell::new(State { solver, tolerance: self.inexact, failed: None, spare: vec![] });
+        let tolerance = if steps <= SHORT { EXACT } else { self.inexact };
+        let state = RefCell::new(State { solver, tolerance, failed: None, spare: vec![] });
         let (mut point, mut iterations, mut ended) = (start.into_values(), 0, Ended::Iterations);
         // Where inexact values lead no further, exact ones may.
         while iterations < steps {
@@ -116,7 +124,7 @@ impl Descent<'_> {
                 if self.kept.as_ref().is_some_and(|kept| kept.borrow().due(self.watch)) {
                     self.keep(&mut state, descent.point(), shape, before + iteration, true);
                 }
-                if iteration + LAST_STEPS >= steps {
+                if iteration + EXACT_STEPS >= steps {
                     state.tolerance = EXACT;
                 }
                 !self.watch.cancelled() && state.failed.is_none()
@@ -231,7 +239,14 @@ mod tests {
         let (dim, rows, mut draw) = (data.dim(), data.points.to_dense(), Draw::seeded(1));
         let costs = vec![1.5; if loss == RowLossName::Squared { 1 } else { q.max(2) }];
         let scale = Some(Scale::new(None, (0..dim).map(|j| 1.0 + 0.1 * j as f64).collect()));
-        let problem = Problem { loss, n_classes: if loss == RowLossName::Squared { 0 } else { costs.len() }, n_outputs: q, costs, scale };
+        let problem = Problem {
+            loss,
+            n_classes: if loss == RowLossName::Squared { 0 } else { costs.len() },
+            n_outputs: q,
+            costs,
+            scale,
+            centre: vec![],
+        };
         let search = Search { metric: Metric { learned, penalty: 0.7, ..Metric::default() }, ..Search::default() };
         let z = Matrix::from_fn(6, dim, |j, c| (1.0 + 0.1 * c as f64) * rows.at(7 * j, c) + 0.05 * draw.normal());
         let metric = search.metric.first(dim).unwrap().into_iter().map(|v| v + 0.2 * draw.normal()).collect();

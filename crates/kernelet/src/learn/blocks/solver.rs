@@ -27,6 +27,9 @@ const LEFT: f64 = 1e-4;
 /// more steps, and exact ones cost little there.
 const EAGER: f64 = 1e-5;
 
+/// There rounds are not more exact than this, which is what their sums are.
+const ON_DEVICE: f64 = 1e-11;
+
 /// What is said where a system has no factor.
 pub(super) const NO_FACTOR: &str = "Newton's system cannot be factored; scale the data, or lower the cost";
 
@@ -78,7 +81,7 @@ impl Solver<'_> {
     fn on_engine(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Option<Result<Optimum>> {
         let outcome = self.engine.rounds(from).map(|rounds| {
             let mut rounds = rounds?;
-            let tolerance = if rounds.is_eager() { tolerance.min(EAGER) } else { tolerance };
+            let tolerance = if rounds.is_eager() { tolerance.clamp(ON_DEVICE, EAGER) } else { tolerance };
             let value = newton(&mut *rounds, from.problem.is_quadratic(), tolerance, 0)?;
             Ok((rounds.finish(value, gradient)?, rounds.passes()))
         })?;

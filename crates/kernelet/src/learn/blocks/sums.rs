@@ -49,6 +49,8 @@ pub struct ScoutSums {
     pub counts: Vec<f64>,
     /// Rows of each class whose weight is above 0; one number for values.
     pub weighty: Vec<f64>,
+    /// The sum of the weights, and the weighted sum of each target; empty for classes.
+    pub totals: Vec<f64>,
     /// Rows drawn by the order of the hash of their number.
     pub sample: Sample,
     /// Fingerprints of the rows, by which the machine recognises them.
@@ -121,12 +123,13 @@ impl Sums {
         match (self, other) {
             (Sums::Fit(to), Sums::Fit(from)) => to.add(*from),
             (Sums::Scout(to), Sums::Scout(from)) => {
-                if to.counts.len() != from.counts.len() {
+                if (to.counts.len(), to.totals.len()) != (from.counts.len(), from.totals.len()) {
                     return Err(Error::Shape { what: "classes", expected: to.counts.len(), found: from.counts.len() });
                 }
                 to.summary.add(&from.summary);
                 to.counts.iter_mut().zip(&from.counts).for_each(|(to, from)| *to += from);
                 to.weighty.iter_mut().zip(&from.weighty).for_each(|(to, from)| *to += from);
+                to.totals.iter_mut().zip(&from.totals).for_each(|(to, from)| *to += from);
                 to.seen = to.seen.merged(&from.seen, to.most_seen);
                 let samples = [std::mem::take(&mut to.sample), from.sample];
                 to.sample = Sample::merged(&samples)?;
@@ -158,7 +161,7 @@ impl Sums {
                 Packed::new(&Header::Fit, [vec![*rows, *errors]].into_iter().chain(arrays).collect())
             }
             Sums::Scout(scout) => {
-                let ScoutSums { summary, counts, weighty, sample, seen, most_seen } = &**scout;
+                let ScoutSums { summary, counts, weighty, totals, sample, seen, most_seen } = &**scout;
                 let header = Header::Scout {
                     sparse: summary.sparse,
                     limit: sample.limit,
@@ -169,7 +172,7 @@ impl Sums {
                 };
                 let hashes: Vec<f64> = seen.hashes().iter().map(|&hash| f64::from(hash)).collect();
                 let Summary { rows, means, squares, low, high, .. } = summary;
-                let arrays = [means, squares, low, high, counts, weighty].into_iter().cloned();
+                let arrays = [means, squares, low, high, counts, weighty, totals].into_iter().cloned();
                 Packed::new(&header, [vec![*rows], hashes].into_iter().chain(arrays).chain(sample.arrays()).collect())
             }
         };
@@ -188,7 +191,7 @@ impl Sums {
                 Ok(Sums::Fit(Box::new(FitSums { rows, errors, losses, systems, gradient, moved, totals, metric, curved })))
             }
             Header::Scout { sparse, limit, targets, stored_sparse, all_seen, most_seen } => {
-                let [rows, hashes, means, squares, low, high, counts, weighty, keys, a, b, c, y, w] = packed.arrays()?;
+                let [rows, hashes, means, squares, low, high, counts, weighty, totals, keys, a, b, c, y, w] = packed.arrays()?;
                 let dim = means.len();
                 if [&squares, &low, &high].iter().any(|part| part.len() != dim) {
                     return Err(Error::Shape { what: "moments", expected: dim, found: squares.len() });
@@ -196,7 +199,7 @@ impl Sums {
                 let summary = Summary { rows: rows.first().copied().unwrap_or(0.0), means, squares, low, high, sparse };
                 let sample = Sample::of_arrays([keys, a, b, c, y, w], (limit, dim, targets), stored_sparse)?;
                 let seen = Fingerprints::of_hashes(all_seen, hashes.into_iter().map(|hash| hash as u32).collect());
-                Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, sample, seen, most_seen })))
+                Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, totals, sample, seen, most_seen })))
             }
         }
     }

@@ -65,7 +65,7 @@ fn twins_with(data: &Dataset, kernel: &Kernel, estimator: &BlockEstimator, steps
         }
     };
     let value = memory.learn(data, &Watch::none()).unwrap().report.objective;
-    (BlockLearner { estimator: estimator.clone(), search, sample_first: None, inexact: 1e-12 }, value)
+    (BlockLearner { estimator: estimator.clone(), search, ..BlockLearner::default() }, value)
 }
 
 fn learned(learner: &BlockLearner, engine: &mut dyn Engine, outline: &crate::data::Outline, kernel: &Kernel) -> BlockFit {
@@ -118,6 +118,7 @@ fn a_metric_learned_by_blocks_is_that_of_training_in_memory_whoever_does_the_pas
         (&two, Kernel::gaussian(0.8), margin(5.0), Learned::Width),
         (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Scales),
+        (&three, Kernel::gaussian(0.05), margin(1.0), Learned::Map(2)),
         (&two, Kernel::gaussian(0.8), logistic, Learned::Map(2)),
         (&sparse, Kernel::gaussian(0.05), margin(1.0), Learned::Map(3)),
         (&two, polynomial, margin(5.0), Learned::Map(2)),

@@ -44,7 +44,7 @@ pub(crate) use {
     newton::{RowLoss, Smooth},
     objective::{Variables, preconditioner},
     rows::add_own_gradient,
-    search::{Direct, LAST_STEPS, Phase, spread, status},
+    search::{Direct, Phase, spread, status},
     soft_losses::{Logistic as LogisticLoss, OfResiduals, ResidualLoss, Softmax},
     squared::Squared,
     squared_hinge::SquaredHinge,

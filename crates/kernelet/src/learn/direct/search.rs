@@ -87,7 +87,7 @@ const STEPS_ON_THE_WAY: usize = 5;
 const WIDE: usize = 64;
 
 /// The last steps of a descent are made in double precision.
-pub(crate) const LAST_STEPS: usize = 10;
+pub(super) const LAST_STEPS: usize = 10;
 
 /// The smallest size that doubling begins with.
 const SMALLEST: usize = 4;
@@ -141,7 +141,8 @@ impl Search {
     pub fn check(&self, method: &'static str, kernel: &Kernel) -> Result<()> {
         kernel.check()?;
         check_definite(kernel)?;
-        if !kernel.profile().smooth() {
+        // Vectors that stay where they are need no gradient.
+        if !kernel.profile().smooth() && self.iterations > 0 {
             return Err(Error::Unsupported {
                 method,
                 with: format!("the {} kernel, which is not differentiable at zero distance", kernel.name()),

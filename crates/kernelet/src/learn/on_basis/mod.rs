@@ -103,6 +103,14 @@ impl Learner for OnBasis {
 }
 
 impl OnBasis {
+    /// The basis for the rows that count, and what is kept of how it was chosen.
+    pub(crate) fn chosen(&self, data: &Dataset, watch: &Watch) -> Result<(Basis, BasisMetadata)> {
+        self.check()?;
+        let basis = self.basis.choose_for(self.learner.kernel(), &data.select(&rows_that_count(data)?), &self.budget, watch)?;
+        let metadata = self.metadata(&self.budget, &basis);
+        Ok((basis, metadata))
+    }
+
     /// Learns with another budget than its own.
     fn learn_within(&self, budget: &BasisBudget, data: &Dataset, watch: &Watch) -> Result<Fit> {
         self.check()?;
