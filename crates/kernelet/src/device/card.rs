@@ -38,6 +38,11 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
+    /// Its address as a number.
+    pub fn word(&self) -> u64 {
+        self.place
+    }
+
     /// Its address from the item with this number on.
     pub fn from(&self, item: usize) -> Arg {
         Arg::Place(self.place + (item * size_of::<T>()) as u64)
@@ -58,6 +63,19 @@ pub(crate) enum Arg {
     Double(f64),
     Long(usize),
 }
+
+/// Two lists of 64 numbers of 8 bytes that a kernel takes by value.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lists(pub [[u64; Lists::LEN]; 2]);
+
+impl Lists {
+    /// Numbers of each list.
+    pub const LEN: usize = 64;
+}
+
+// SAFETY: plain numbers, laid out as in `cuda/descent.cu`.
+unsafe impl DeviceRepr for Lists {}
 
 /// A card that is open, with its kernels.
 #[derive(Debug)]
@@ -254,6 +272,11 @@ impl Card {
         unsafe { result::memcpy_dtoh_async(to, view.device_ptr(stream).0, stream.cu_stream()) }.map_err(failed)
     }
 
+    /// Begins to fill memory with zeros.
+    pub fn clear<T: Plain>(&self, stream: &Stream, buffer: &mut Buffer<T>) -> Result<()> {
+        stream.memset_zeros(&mut buffer.slice).map_err(failed)
+    }
+
     /// Waits for the work of a stream.
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         stream.synchronize().map_err(failed)
@@ -266,9 +289,29 @@ impl Card {
 
     /// Starts a kernel on `grid` blocks of `threads` threads with so many bytes of shared memory.
     pub fn launch(&self, stream: &Stream, name: &str, grid: [usize; 3], threads: usize, shared: usize, args: &[Arg]) -> Result<()> {
+        self.start(stream, name, grid, (threads, shared), None, args)
+    }
+
+    /// Starts a kernel of 256 threads a block whose first argument are lists.
+    pub fn launch_lists(&self, stream: &Stream, name: &str, grid: [usize; 3], lists: &Lists, args: &[Arg]) -> Result<()> {
+        self.start(stream, name, grid, (256, 0), Some(lists), args)
+    }
+
+    fn start(
+        &self,
+        stream: &Stream,
+        name: &str,
+        grid: [usize; 3],
+        (threads, shared): (usize, usize),
+        lists: Option<&Lists>,
+        args: &[Arg],
+    ) -> Result<()> {
         let function = self.function(name)?;
         let [x, y, z] = grid.map(|blocks| blocks as u32);
         let mut launch = stream.launch_builder(&function);
+        if let Some(lists) = lists {
+            launch.arg(lists);
+        }
         for arg in args {
             match arg {
                 Arg::Place(value) => launch.arg(value),

@@ -18,6 +18,8 @@ mod newton;
 #[cfg(any(feature = "cuda", test))]
 mod packed;
 #[cfg(feature = "cuda")]
+mod space;
+#[cfg(feature = "cuda")]
 mod stream;
 #[cfg(feature = "cuda")]
 mod sums;
@@ -27,12 +29,16 @@ mod training;
 mod twin;
 #[cfg(test)]
 mod twin_training;
+mod vectors;
 
 pub use listing::{CardFacts, Listing, devices};
 #[cfg(feature = "cuda")]
 pub(crate) use packed::Packed;
 #[cfg(feature = "cuda")]
+pub use space::{CardSpace, CardVector};
+#[cfg(feature = "cuda")]
 pub use stream::CardArray;
+pub use vectors::{Gradient, Vectors};
 #[cfg(feature = "cuda")]
 pub(crate) use {
     card::Card,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::{
     card::{Arg, Buffer, Card, Pinned, Stream},
+    space::CardSpace,
     sums::{CURVED, GRADIENT, LOSSES, MOVED, SYSTEMS, int, part_numbers},
+    vectors::Vectors,
 };
 use crate::{Error, Result, linalg::Matrix};
 
@@ -177,12 +179,17 @@ impl CardRows {
         Ok(())
     }
 
+    /// Vectors of a descent over `m` of them, in the order of the work on the rows.
+    pub fn space(&self, m: usize) -> Result<CardSpace> {
+        CardSpace::new(self.card.clone(), self.stream.clone(), m, self.dim)
+    }
+
     pub(super) fn systems(&self) -> usize {
         if self.loss == CardLoss::SquaredHinge { self.outputs } else { 1 }
     }
 
     /// Kernel values of all rows and of the vectors themselves on these vectors. The coordinates come with [`CardRows::use_inverse`] or [`CardRows::factor`].
-    pub fn place(&mut self, gamma: f64, vectors: &Matrix) -> Result<()> {
+    pub fn place(&mut self, gamma: f64, vectors: Vectors) -> Result<()> {
         let m = vectors.rows();
         if self.small.as_ref().is_none_or(|placed| placed.m != m) {
             self.small = None;
@@ -191,17 +198,16 @@ impl CardRows {
         self.placed(|rows, placed| {
             let (card, stream, stride) = (&rows.card, &rows.stream, int(even(rows.dim + 1)));
             placed.gamma = gamma;
-            placed.sent.items_mut()?[..vectors.values().len()].copy_from_slice(vectors.values());
-            card.send(stream, &placed.sent, vectors.values().len(), &mut placed.vectors)?;
+            let from = match vectors {
+                Vectors::Held(vectors) => {
+                    placed.sent.items_mut()?[..vectors.values().len()].copy_from_slice(vectors.values());
+                    card.send(stream, &placed.sent, vectors.values().len(), &mut placed.vectors)?;
+                    placed.vectors.from(0)
+                }
+                Vectors::OnCard(vectors, ..) => vectors.place()?,
+            };
             let z = (placed.z.from(0), placed.z_squares.from(0));
-            card.launch(
-                stream,
-                "laid",
-                [m, 1, 1],
-                256,
-                0,
-                &[placed.vectors.from(0), rows.centre.from(0), z.0, z.1, int(rows.dim), stride],
-            )?;
+            card.launch(stream, "laid", [m, 1, 1], 256, 0, &[from, rows.centre.from(0), z.0, z.1, int(rows.dim), stride])?;
             let values = |(x, squares): (Arg, Arg), n: usize, out: &Buffer<f64>| {
                 let args = [x, squares, z.0, z.1, out.from(0), int(even(m)), int(n), int(m), int(rows.dim), stride, Arg::Double(gamma)];
                 rows.tiles("kernel_values", n, m, &args)

@@ -16,7 +16,7 @@ use crate::{
     Error, Result,
     basis::Frame,
     data::{Points, RowBlock, RowBlocks},
-    device::{Card, CardLoss, CardRows, RowParts, Wanted},
+    device::{Card, CardLoss, CardRows, CardSpace, RowParts, Vectors, Wanted},
     kernel::Kernel,
     learn::direct::Transform,
     linalg::{Lower, Matrix, dot},
@@ -71,7 +71,7 @@ impl<'a> CardEngine<'a> {
         let here = (&ask.vectors, &ask.factor, gamma);
         if held.placed.as_ref().is_none_or(|(vectors, factor, gamma)| (vectors, factor, *gamma) != here) {
             held.placed = None;
-            held.rows.place(gamma, &ask.vectors)?;
+            held.rows.place(gamma, Vectors::Held(&ask.vectors))?;
             held.rows.use_inverse(&inverse(&ask.factor))?;
             held.placed = Some((ask.vectors.clone(), ask.factor.clone(), gamma));
         }
@@ -223,6 +223,11 @@ impl Engine for CardEngine<'_> {
         });
         Some(placed.map(|held| Box::new(CardRounds::new(&mut held.rows, from, n_rows)) as Box<dyn Rounds>))
     }
+
+    fn space(&mut self, problem: &Problem, kernel: &Kernel, (m, dim): (usize, usize)) -> Option<Result<CardSpace>> {
+        // Where outputs are bound together, rounds are those of passes.
+        (!problem.is_coupled()).then(|| self.held(problem, kernel, dim)?.0.rows.space(m))
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +236,7 @@ mod tests {
     use crate::{
         basis::JITTER,
         data::{Dataset, HeldBlocks, Scale, Target, banana, waveform3},
+        device::Gradient,
         draw::Draw,
         learn::{
             ClassWeights,
@@ -347,7 +353,8 @@ mod tests {
                 let mut solver = Solver { engine, problem: &problem, last: None, passes: 0, engine_failed: false };
                 let mut gradient = vec![0.0; m * data.dim()];
                 // Rounds that promise 1e-15 of the value leave its root in outputs and gradient.
-                let optimum = solver.solve(&kernel, &Transform::None, &vectors, 1e-15, &mut gradient).unwrap().0;
+                let by_vectors = Gradient::Held(&mut gradient);
+                let optimum = solver.solve(&kernel, &Transform::None, Vectors::Held(&vectors), 1e-15, by_vectors).unwrap().0;
                 assert!(solver.passes > 1, "{}", solver.passes);
                 (optimum, gradient)
             };
@@ -382,7 +389,7 @@ mod tests {
         let kernel = Kernel::gaussian(1.0 / data.dim() as f64);
         let value = |engine: &mut dyn Engine| {
             let mut solver = Solver { engine, problem: &problem, last: None, passes: 0, engine_failed: false };
-            solver.solve(&kernel, &Transform::None, &vectors, 1e-11, &mut []).unwrap().0.value
+            solver.solve(&kernel, &Transform::None, Vectors::Held(&vectors), 1e-11, Gradient::Held(&mut [])).unwrap().0.value
         };
         let (have, want) = (value(&mut CardEngine::new(0, &held).unwrap()), value(&mut LocalEngine { blocks: &held }));
         assert!((have / want - 1.0).abs() < 1e-4, "{have} {want}");

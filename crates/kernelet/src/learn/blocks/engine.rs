@@ -3,6 +3,8 @@ use std::sync::mpsc::sync_channel;
 
 use crate::parallel::*;
 
+#[cfg(feature = "cuda")]
+use super::ask::Problem;
 use super::{
     ask::Ask,
     newton::{Beginning, Rounds},
@@ -10,6 +12,8 @@ use super::{
     sums::{ARITY, Sums, added},
 };
 use crate::{Error, Result, data::RowBlocks, device::Device};
+#[cfg(feature = "cuda")]
+use crate::{device::CardSpace, kernel::Kernel};
 
 /// The most blocks that are looked at side by side.
 const MOST_AT_ONCE: usize = 8;
@@ -21,6 +25,12 @@ pub trait Engine {
 
     /// Newton's method, where the engine has a faster one than passes: none by default.
     fn rounds(&mut self, _from: &Beginning) -> Option<Result<Box<dyn Rounds + '_>>> {
+        None
+    }
+
+    /// Where a descent over so many vectors of so many features lies, if that is not in memory: its points are [`Vectors`](crate::device::Vectors) of rounds.
+    #[cfg(feature = "cuda")]
+    fn space(&mut self, _problem: &Problem, _kernel: &Kernel, _shape: (usize, usize)) -> Option<Result<CardSpace>> {
         None
     }
 }
