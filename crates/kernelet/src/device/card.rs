@@ -85,6 +85,8 @@ pub(crate) struct Card {
     functions: Mutex<HashMap<String, CudaFunction>>,
     /// Multiprocessors.
     pub processors: usize,
+    /// Bytes of memory, free or not.
+    pub memory: usize,
     /// Bytes of shared memory that a block may ask for.
     pub shared: usize,
 }
@@ -203,7 +205,8 @@ impl Card {
         let attribute = |attribute| context.attribute(attribute).map(|value| value.max(0) as usize).map_err(failed);
         let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        Ok(Card { context, module, functions: Mutex::default(), processors, shared })
+        let memory = context.mem_get_info().map_err(failed)?.1;
+        Ok(Card { context, module, functions: Mutex::default(), processors, memory, shared })
     }
 
     /// Bytes of memory that are free.
@@ -255,9 +258,9 @@ impl Card {
         Ok(Pinned { slice })
     }
 
-    /// Begins to copy the first `len` items to the card; the buffer must stay as it is until the stream has done so.
-    pub fn send<T: Plain>(&self, stream: &Stream, from: &Pinned<T>, len: usize, to: &mut Buffer<T>) -> Result<()> {
-        let mut view = to.slice.try_slice_mut(..len).ok_or_else(beyond)?;
+    /// Begins to copy the first `len` items to the card, from the item with this number on; the buffer must stay as it is until the stream has done so.
+    pub fn send<T: Plain>(&self, stream: &Stream, from: &Pinned<T>, len: usize, (to, first): (&mut Buffer<T>, usize)) -> Result<()> {
+        let mut view = to.slice.try_slice_mut(first..first + len).ok_or_else(beyond)?;
         let from = from.slice.as_slice().map_err(failed)?.get(..len).ok_or_else(beyond)?;
         // SAFETY: both places have `len` items, live in this thread's context, and outlive the stream's work, for which callers wait.
         unsafe { result::memcpy_htod_async(cudarc::driver::DevicePtrMut::device_ptr_mut(&mut view, stream).0, from, stream.cu_stream()) }
@@ -280,6 +283,12 @@ impl Card {
     /// Waits for the work of a stream.
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         stream.synchronize().map_err(failed)
+    }
+
+    /// A stream whose work goes before that of others.
+    pub fn urgent_stream(&self) -> Result<Stream> {
+        let (_, most) = result::stream::get_priority_range().map_err(failed)?;
+        self.context.new_stream_with_priority(most).map_err(failed)
     }
 
     /// Lets a stream go on only after the work that another has now.

@@ -87,7 +87,7 @@ impl CardSpace {
             return Ok(());
         }
         self.sent.items_mut()?[..each.len()].copy_from_slice(each);
-        self.card.send(&self.stream, &self.sent, each.len(), &mut self.each)?;
+        self.card.send(&self.stream, &self.sent, each.len(), (&mut self.each, 0))?;
         let args = [self.each.from(0), to.place()?, int(self.len / each.len()), int(self.len)];
         self.card.launch(&self.stream, "repeated", [self.len.div_ceil(256), 1, 1], 256, 0, &args)?;
         to.len = self.len;

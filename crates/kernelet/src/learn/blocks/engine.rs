@@ -1,5 +1,5 @@
 //! Who does the passes.
-use std::sync::mpsc::sync_channel;
+use std::{borrow::Cow, sync::mpsc::sync_channel};
 
 use crate::parallel::*;
 
@@ -54,7 +54,7 @@ pub fn engine_on<'a>(device: Device, blocks: &'a dyn RowBlocks) -> Result<Box<dy
 
 impl Engine for LocalEngine<'_> {
     fn pass(&mut self, ask: &Ask) -> Result<Sums> {
-        let (pass, blocks) = (Pass::new(ask), self.blocks);
+        let (pass, blocks) = (Pass::over(ask, self.blocks.outline().n_rows), self.blocks);
         let mut tree = Tree::default();
         std::thread::scope(|scope| -> Result<()> {
             let (sender, receiver) = sync_channel(0);
@@ -67,8 +67,13 @@ impl Engine for LocalEngine<'_> {
                 }
             });
             // Sums at weights are shared among threads within a block; blocks that are only looked at are shared themselves.
-            let at_once = if matches!(ask, Ask::Scout { .. }) { current_num_threads().min(MOST_AT_ONCE) } else { 1 };
             let mut receiver = receiver.into_iter().peekable();
+            let at_once = match (ask, receiver.peek()) {
+                (Ask::Fit(_), _) => 1,
+                // Blocks that are in memory take no more of it.
+                (Ask::Scout { .. }, Some(Ok(Cow::Borrowed(_)))) => MOST_AT_ONCE * current_num_threads(),
+                (Ask::Scout { .. }, _) => current_num_threads().min(MOST_AT_ONCE),
+            };
             while receiver.peek().is_some() {
                 let some = receiver.by_ref().take(at_once).collect::<Result<Vec<_>>>()?;
                 let sums: Vec<Result<Sums>> = some.par_iter().map(|block| pass.sums(block)).collect();

@@ -10,7 +10,11 @@ mod ask;
 #[cfg(feature = "cuda")]
 mod card_engine;
 #[cfg(feature = "cuda")]
+mod card_held;
+#[cfg(feature = "cuda")]
 mod card_rounds;
+#[cfg(all(test, feature = "cuda"))]
+mod card_tests;
 mod checkpoint;
 mod engine;
 mod learner;
