@@ -59,6 +59,10 @@ pub enum Device {
     Cuda(usize),
 }
 
+/// What is said where support for cards was left out.
+#[cfg(not(feature = "cuda"))]
+pub(crate) const NOT_BUILT: &str = "this kernelet was built without support for GPUs; use the device cpu";
+
 /// The variable of the environment that names a device where a program is given none.
 pub const DEVICE_VARIABLE: &str = "KERNELET_DEVICE";
 
@@ -82,6 +86,17 @@ impl Device {
             (None, Ok(name)) if !name.is_empty() => Device::named(&name)
                 .map_err(|_| Error::request(format!("the variable {DEVICE_VARIABLE} is {name}, but must be cpu, gpu or gpu:N"))),
             _ => Ok(Device::Cpu),
+        }
+    }
+
+    /// An error where the device cannot be used.
+    pub fn open(self) -> Result<()> {
+        match self {
+            Device::Cpu => Ok(()),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(number) => Card::open(number).map(drop),
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda(_) => Err(Error::device(NOT_BUILT)),
         }
     }
 

@@ -20,6 +20,20 @@ pub(crate) enum CardLoss {
     Logistic = 1,
     Softmax = 2,
     Squared = 3,
+    /// The squared hinge with values as targets.
+    Taught = 4,
+}
+
+impl CardLoss {
+    /// Newton's systems for so many outputs.
+    fn systems(self, outputs: usize) -> usize {
+        if matches!(self, CardLoss::SquaredHinge | CardLoss::Taught) { outputs } else { 1 }
+    }
+
+    /// Whether rows have values, not classes.
+    fn has_values(self) -> bool {
+        matches!(self, CardLoss::Squared | CardLoss::Taught)
+    }
 }
 
 /// Rows of a block, as they are put on the card.
@@ -127,7 +141,7 @@ pub(super) fn even(numbers: usize) -> usize {
 impl CardRows {
     /// Space for `n` rows, which [`CardRows::push`] fills, less this centre.
     pub fn new(card: Arc<Card>, n: usize, centre: &[f64], outputs: usize, offset: bool, loss: CardLoss) -> Result<Self> {
-        let systems = if loss == CardLoss::SquaredHinge { outputs } else { 1 };
+        let systems = loss.systems(outputs);
         let (dim, m_at_least, free) = (centre.len(), 1, card.free_memory()?);
         if n.saturating_mul(8 * (dim + 1 + 3 * m_at_least + 2 * outputs)) > free || n.saturating_mul(systems + 1) > i32::MAX as usize {
             return Err(too_large(n, free));
@@ -135,7 +149,7 @@ impl CardRows {
         let (stream, beside) = (card.stream()?, card.urgent_stream()?);
         let zeros = |len: usize| card.zeros::<f64>(&stream, len);
         let (x, squares, targets, costs) =
-            (zeros(n * even(dim + 1))?, zeros(n)?, zeros(if loss == CardLoss::Squared { n * outputs } else { 0 })?, zeros(n)?);
+            (zeros(n * even(dim + 1))?, zeros(n)?, zeros(if loss.has_values() { n * outputs } else { 0 })?, zeros(n)?);
         let (f, slopes, curvatures) = (zeros(n * even(outputs))?, zeros(n * even(outputs))?, zeros(n * systems)?);
         let ints = |len: usize| card.zeros::<i32>(&stream, len);
         let (codes, found, lists, counts) = (ints(n)?, ints(n * (systems + 1))?, ints(n * (systems + 1))?, ints(systems + 1)?);
@@ -219,7 +233,7 @@ impl CardRows {
     }
 
     pub(super) fn systems(&self) -> usize {
-        if self.loss == CardLoss::SquaredHinge { self.outputs } else { 1 }
+        self.loss.systems(self.outputs)
     }
 
     /// Kernel values of all rows and of the vectors themselves on these vectors. The coordinates come with [`CardRows::use_inverse`] or [`CardRows::factor`].

@@ -137,6 +137,7 @@ fn loss(problem: &Problem) -> CardLoss {
     use super::ask::RowLossName;
     match (problem.loss, problem.n_outputs) {
         (RowLossName::SquaredHinge, _) => CardLoss::SquaredHinge,
+        (RowLossName::Taught, _) => CardLoss::Taught,
         (RowLossName::Logistic, 1) => CardLoss::Logistic,
         (RowLossName::Logistic, _) => CardLoss::Softmax,
         (RowLossName::Squared, _) => CardLoss::Squared,

@@ -41,6 +41,14 @@ fn numbers(n: usize) -> Dataset {
     Dataset::new(points, Target::Values(values))
 }
 
+/// Outputs to be met, some of which are sides.
+fn taught(n: usize) -> Dataset {
+    let data = numbers(n);
+    let Target::Values(values) = &data.target else { panic!() };
+    let targets = values.values().iter().map(|v| (1.5 * v).clamp(-1.0, 1.0)).collect();
+    Dataset { target: Target::Values(Matrix::new(targets, n, 2).unwrap()), ..data }
+}
+
 /// Rows in blocks, a problem with costs for each class and a scale, and the rows after it.
 fn scaled(data: &Dataset, loss: RowLossName, n_outputs: usize) -> (HeldBlocks, Problem, Matrix) {
     let held = HeldBlocks::of(data, 256).unwrap();
@@ -55,7 +63,8 @@ fn scaled(data: &Dataset, loss: RowLossName, n_outputs: usize) -> (HeldBlocks, P
 #[ignore = "needs an NVIDIA card: make test-gpu"]
 fn sums_of_a_card_are_those_of_the_processor_for_every_loss_and_twice_the_same() {
     let weights = |n: usize| Some((0..n).map(|i| f64::from(i as u32 % 3)).collect());
-    let cases: [(Dataset, RowLossName, usize, usize); 5] = [
+    let cases: [(Dataset, RowLossName, usize, usize); 6] = [
+        (taught(900), RowLossName::Taught, 2, 40),
         (Dataset { weights: weights(1000), ..banana(1000, 3) }, RowLossName::SquaredHinge, 1, 40),
         (waveform3(3100, 1), RowLossName::SquaredHinge, 3, 130),
         (banana(700, 3), RowLossName::Logistic, 1, 7),
@@ -136,6 +145,7 @@ fn newtons_method_on_a_card_ends_where_that_by_passes_does_for_every_loss_and_si
         (waveform3(2100, 1), RowLossName::SquaredHinge, 3, 600),
         (banana(700, 3), RowLossName::Logistic, 1, 7),
         (numbers(801), RowLossName::Squared, 2, 33),
+        (taught(801), RowLossName::Taught, 2, 33),
     ];
     let mut apart = vec![];
     for (data, loss, n_outputs, m) in cases {
@@ -223,9 +233,17 @@ fn training_on_a_card_ends_where_training_on_the_processor_does() {
 #[test]
 #[ignore = "needs an NVIDIA card: make test-gpu"]
 fn a_round_on_a_card_lowers_the_value_for_every_size_and_twice_to_the_same_bits() {
-    for (m, n_outputs) in [(7, 1), (65, 3), (130, 3), (225, 3)] {
-        let data = if n_outputs == 1 { banana(400, 3) } else { waveform3(500, 1) };
-        let (held, problem, rows) = scaled(&data, RowLossName::SquaredHinge, n_outputs);
+    let cases = [
+        (banana(400, 3), RowLossName::SquaredHinge, 1, 7),
+        (waveform3(500, 1), RowLossName::SquaredHinge, 3, 65),
+        (waveform3(500, 1), RowLossName::SquaredHinge, 3, 130),
+        (waveform3(500, 1), RowLossName::SquaredHinge, 3, 225),
+        (banana(400, 3), RowLossName::Logistic, 1, 33),
+        (numbers(401), RowLossName::Squared, 2, 40),
+        (taught(401), RowLossName::Taught, 2, 40),
+    ];
+    for (data, loss, n_outputs, m) in cases {
+        let (held, problem, rows) = scaled(&data, loss, n_outputs);
         let vectors = Matrix::from_fn(m, data.dim(), |j, k| rows.at(j, k) + 0.01 * (j + k) as f64);
         let (kernel, weights) = (Kernel::gaussian(1.0 / data.dim() as f64), Matrix::zeros(m + problem.offset(), n_outputs));
         let run = || {
@@ -237,7 +255,7 @@ fn a_round_on_a_card_lowers_the_value_for_every_size_and_twice_to_the_same_bits(
             let after = newton(&mut *rounds, false, 1e300, 0).unwrap();
             let mut gradient = vec![0.0; m * data.dim()];
             let optimum = rounds.finish(after, Gradient::Held(&mut gradient)).unwrap();
-            assert!(after < 0.9 * before, "{m}: {before} {after}");
+            assert!(after < 0.9 * before, "{loss:?} {m}: {before} {after}");
             (after.to_bits(), optimum, gradient)
         };
         let first = run();
@@ -284,4 +302,26 @@ fn vectors_of_a_descent_on_a_card_are_combined_as_in_memory() {
     let cleared = space.zeros(m * dim);
     assert!(space.download(&cleared).unwrap().iter().all(|v| *v == 0.0));
     assert!(space.failure().is_none());
+}
+
+#[test]
+#[ignore = "needs an NVIDIA card: make test-gpu"]
+fn distillation_on_a_card_ends_near_that_of_the_processor_and_twice_at_the_same_machine() {
+    use crate::{
+        compress::{Distil, Task},
+        device::Device,
+        learn::{Learner, Svc},
+    };
+    let data = waveform3(1500, 1);
+    let full = Svc { kernel: Kernel::gaussian(0.02), c: 2.0, ..Svc::default() }.learn(&data, &Watch::none()).unwrap().machine;
+    let task = Task { machine: &full, data: Some(&data), candidates: None };
+    let small = |device: Device| {
+        let search = Search { n_vectors: 12, iterations: 40, device, ..Search::default() };
+        Distil { search, ..Distil::default() }.learn(&task, &Watch::none()).unwrap()
+    };
+    let (card, processor) = (small(Device::Cuda(0)), small(Device::Cpu));
+    let ratio = card.report.objective / processor.report.objective;
+    assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
+    assert_eq!(small(Device::Cuda(0)).machine, card.machine);
+    assert_ne!(card.machine, processor.machine, "the card was not used");
 }

@@ -48,7 +48,7 @@ pub fn engine_on<'a>(device: Device, blocks: &'a dyn RowBlocks) -> Result<Box<dy
         #[cfg(feature = "cuda")]
         Device::Cuda(number) => Ok(Box::new(super::card_engine::CardEngine::new(number, blocks)?)),
         #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(Error::device("this kernelet was built without support for GPUs; use the device cpu")),
+        Device::Cuda(_) => Err(Error::device(crate::device::NOT_BUILT)),
     }
 }
 

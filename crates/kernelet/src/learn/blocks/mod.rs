@@ -27,6 +27,7 @@ mod sample;
 mod search;
 mod solver;
 mod sums;
+mod taught;
 #[cfg(test)]
 mod tests;
 
@@ -40,3 +41,4 @@ pub use pass::block_sums;
 pub use ridge_sums::RidgeSums;
 pub use sample::Sample;
 pub use sums::{ARITY, FitSums, ScoutSums, Sums};
+pub(crate) use taught::taught_on_device;

@@ -38,7 +38,7 @@ pub(crate) use {
     choice::{Chosen, LearnedMetric, Searched, can_be_validated, feature_scales},
     conjugate_gradients::{add, conjugate_gradients},
     coordinates::Coordinates,
-    inner::{Inner, Solution},
+    inner::{Inner, RowTargets, Solution},
     metric::RowSums,
     newton::{RowLoss, Smooth},
     objective::{Variables, preconditioner},
@@ -46,5 +46,5 @@ pub(crate) use {
     search::{Direct, LAST_STEPS, Phase, spread, status},
     soft_losses::{Logistic as LogisticLoss, OfResiduals, ResidualLoss, Softmax},
     squared::Squared,
-    squared_hinge::SquaredHinge,
+    squared_hinge::{SquaredHinge, active as is_short, error as hinge_error},
 };

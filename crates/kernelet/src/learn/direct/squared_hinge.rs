@@ -11,7 +11,7 @@ use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},
-    inner::{Inner, Solution},
+    inner::{Inner, RowTargets, Solution},
 };
 use crate::{
     kernel::block::CHUNK,
@@ -90,14 +90,14 @@ impl<'a> SquaredHinge<'a> {
 
 /// True where an output is not what it should be; always for a value to be met, which makes part of the quadratic even where it is.
 #[inline(always)]
-fn active(target: f64, output: f64) -> bool {
+pub(crate) fn active(target: f64, output: f64) -> bool {
     // Without a branch, so that loops over rows use whole registers.
     (target * output < 1.0) | (target.abs() < 1.0)
 }
 
 /// How far an output is from its target.
 #[inline(always)]
-fn error(target: f64, output: f64) -> f64 {
+pub(crate) fn error(target: f64, output: f64) -> f64 {
     if active(target, output) { target - output } else { 0.0 }
 }
 
@@ -299,6 +299,10 @@ impl<'a> Run<'a> {
 }
 
 impl Inner for SquaredHinge<'_> {
+    fn rows(&self) -> Option<RowTargets<'_>> {
+        Some(RowTargets { targets: self.targets, costs: self.costs, lambda: None })
+    }
+
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
         let (m, q) = (coordinates.cols(), self.targets.cols());
         let begin = self.last.take().filter(|w| w.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
