@@ -31,6 +31,9 @@ mod twin;
 mod twin_training;
 mod vectors;
 
+#[cfg(all(test, feature = "cuda"))]
+pub(crate) use twin_training::paired;
+
 pub use listing::{CardFacts, Listing, devices};
 #[cfg(feature = "cuda")]
 pub(crate) use packed::Packed;

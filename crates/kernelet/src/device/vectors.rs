@@ -1,7 +1,9 @@
 //! Vectors of a machine and the gradient by them, in memory or on a card.
 #[cfg(feature = "cuda")]
 use super::space::CardVector;
-use crate::{Error, Result, linalg::Matrix};
+#[cfg(feature = "cuda")]
+use crate::Error;
+use crate::{Result, linalg::Matrix};
 
 /// Vectors of a machine, a row for each.
 #[derive(Clone, Copy, Debug)]

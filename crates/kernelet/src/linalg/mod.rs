@@ -22,6 +22,7 @@ pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::Product;
 pub(crate) use product::{add_transposed_product, outer_product, product_transposed, rows_times};
+#[cfg(feature = "cuda")]
 pub(crate) use space::Space;
 pub(crate) use vector::{times, transposed_times};
 

@@ -52,7 +52,8 @@ impl<'a> CardEngine<'a> {
 
     /// Rows that fit into so many bytes with `m` vectors of so many features.
     fn rows_within(bytes: usize, problem: &Problem, (m, dim): (usize, usize)) -> usize {
-        bytes / CardRows::bytes_a_row(dim, m, problem.n_outputs)
+        // Lists of rows are numbered by 31 bits.
+        (bytes / CardRows::bytes_a_row(dim, m, problem.n_outputs)).min(i32::MAX as usize / (problem.n_outputs + 1))
     }
 
     fn is_held(&self, problem: &Problem, shape: (usize, usize)) -> bool {

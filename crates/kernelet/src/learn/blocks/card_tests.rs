@@ -10,7 +10,7 @@ use crate::{
     Result,
     basis::{Frame, JITTER},
     data::{Dataset, HeldBlocks, RowBlocks, Scale, Target, banana, waveform3},
-    device::{CardRows, Gradient, Vectors},
+    device::{CardRows, Gradient, Vectors, paired},
     draw::Draw,
     kernel::Kernel,
     learn::{
@@ -291,7 +291,7 @@ fn vectors_of_a_descent_on_a_card_are_combined_as_in_memory() {
     let want: Vec<f64> = (0..m * dim).map(|i| 2.0 * waves[1][i] / each[i / dim]).collect();
     close(&space.download(&divided).unwrap(), &want, "divisor");
     let pairs: Vec<_> = (0..149).map(|p| (&sent[p], &sent[p + 1])).collect();
-    let want: Vec<f64> = (0..149).map(|p| dot(&waves[p], &waves[p + 1])).collect();
+    let want: Vec<f64> = (0..149).map(|p| paired(&waves[p], &waves[p + 1])).collect();
     close(&space.products(&pairs), &want, "products");
     assert_eq!(space.products(&pairs), space.products(&pairs));
     let mut most = waves[0].clone();
