@@ -13,7 +13,8 @@ mod card_engine;
 mod card_held;
 #[cfg(feature = "cuda")]
 mod card_rounds;
-#[cfg(all(test, feature = "cuda"))]
+#[cfg(test)]
+#[cfg(feature = "cuda")]
 mod card_tests;
 mod checkpoint;
 mod engine;
