@@ -1,6 +1,6 @@
 """Prediction and training on an NVIDIA card, beside torch on the same card in the same run.
 
-    python benches/gpu/bench.py CORE [--data-dir DIR] [--parts load,resident,hard,streamed,crossover,mnist,covtype]
+    python benches/gpu/bench.py CORE [--data-dir DIR] [--parts resident,hard,streamed,crossover,mnist,covtype,compress]
 
 CORE is the folder of the Python extension (`_core*.so`); DIR has mnist.npz and covtype.npz. Needs numpy, and torch for rows that lie on the card.
 """
@@ -211,13 +211,32 @@ def covtype(core, data, threads):
     print(json.dumps({"set": "covtype", "classes": len(names), "vectors": 100, "iterations": 100, "W": value, "test_error": error, "seconds": round(seconds, 2)}), flush=True)
 
 
+def compressed(core, data, threads):
+    """A large machine made smaller on 20,000 rows: what `compress` trains is trained on the card, beside the processor."""
+    with np.load(Path(data) / "mnist.npz") as z:
+        x, y, xt, yt = (z[name] for name in ("X_train", "y_train", "X_test", "y_test"))
+    x, xt = (a.reshape(len(a), -1) / 255.0 for a in (x, xt))
+    labels, codes = [str(k) for k in range(10)], y.astype(np.uint32)
+    request = {"learner": "svc", "gamma": 0.02, "c": 10, "vectors": 1000, "iterations": 50, "device": "gpu"}
+    full = trained(core, request, x, labels, codes, threads)[0]
+    rows = np.ascontiguousarray(x[:20_000])
+    for device in ("gpu", "cpu"):
+        clock = time.perf_counter()
+        request = {"vectors": 100, "labels": True, "device": device}
+        small, _, about = core.compress(json.dumps(request), full, rows, codes=codes[:20_000], threads=threads)
+        seconds = time.perf_counter() - clock
+        error, about = float((small.classes(xt, threads) != yt).mean()), json.loads(about)
+        tried = {attempt["way"]: round(attempt["seconds"], 2) for attempt in about["tried"]}
+        print(json.dumps({"set": "mnist", "compressed": [1000, 100], "device": device, "test_error": error, "seconds": round(seconds, 2), "method": about["method"], "tried": tried}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("core")
     parser.add_argument("--data-dir", default=".")
-    parser.add_argument("--parts", default="load,resident,hard,streamed,crossover,mnist,covtype")
+    parser.add_argument("--parts", default="resident,hard,streamed,crossover,mnist,covtype,compress")
     parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--mnist", default="300x200,100x200", help="VECTORSxITERATIONS,..")
+    parser.add_argument("--mnist", default="300x200,300x300,100x200", help="VECTORSxITERATIONS,..")
     chosen = parser.parse_args()
     core, parts = load_core(chosen.core), chosen.parts.split(",")
     print(core.devices(), flush=True)
@@ -236,6 +255,7 @@ def main():
         "crossover": lambda: crossover(core, chosen.threads),
         "mnist": lambda: mnist(core, chosen.data_dir, chosen.threads, steps),
         "covtype": lambda: covtype(core, chosen.data_dir, chosen.threads),
+        "compress": lambda: compressed(core, chosen.data_dir, chosen.threads),
     }
     for part in parts:
         if part in known:

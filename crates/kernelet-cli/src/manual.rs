@@ -27,7 +27,7 @@ Results go to standard output, notes, progress and errors to standard error. Wit
 
 | variable | meaning |
 |---|---|
-| `KERNELET_DEVICE` | where `train`, `predict` and `evaluate` compute: `cpu`, `gpu`, `gpu:1`; `--device` goes before |
+| `KERNELET_DEVICE` | where `train`, `compress`, `predict` and `evaluate` compute: `cpu`, `gpu`, `gpu:1`; `--device` goes before |
 | `KERNELET_MEMORY` | the memory that one array may take, in MB |
 | `KERNELET_SIMD` | `portable`, `avx2` or `avx512`: forces an instruction set |
 | `RAYON_NUM_THREADS` | threads; `--threads` goes before |

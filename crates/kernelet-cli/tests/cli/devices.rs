@@ -27,6 +27,19 @@ fn the_processor_is_a_device_and_unknown_ones_are_wrong_usage() {
 }
 
 #[test]
+fn what_a_card_cannot_compress_is_wrong_usage_before_it_is_looked_for() {
+    let folder = Folder::new();
+    let (model, data, small) = (folder.model(), folder.path("train.svm"), folder.path("small"));
+    let compress = |flags: &[&str]| run(&[&["compress", &model, "-o", &small, "--vectors", "3"][..], flags].concat());
+    compress(&["--device", "tpu", "--data", &data]).failed(2, "device is tpu, but must be cpu, gpu or gpu:N");
+    compress(&["--device", "gpu"]).failed(2, "--device gpu trains machines on rows, and needs some");
+    compress(&["--device", "gpu", "--data", &data, "--method", "pursuit"])
+        .failed(2, "--device is not used by the --method pursuit, only by auto");
+    compress(&["--device", "gpu:999", "--data", &data]).failed(1, "");
+    compress(&["--device", "cpu", "--data", &data, "--effort", "quick"]).succeeded();
+}
+
+#[test]
 fn what_a_card_cannot_train_is_wrong_usage_before_it_is_looked_for() {
     let folder = Folder::new();
     let (data, model) = (folder.file("a.svm", two_classes(60)), folder.path("m"));

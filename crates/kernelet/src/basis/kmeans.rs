@@ -2,6 +2,8 @@
 //! alone they have the smallest mean error on the sets that were tried.
 //!
 //! Cost of a round: n m d. Rounds end when no point changes its cluster.
+use std::{borrow::Cow, ops::Range};
+
 use crate::parallel::*;
 
 use super::{Basis, BasisBudget, BasisMethod, JITTER, field::check_dense};
@@ -116,8 +118,7 @@ pub(crate) fn nearest(points: &Points, centres: &Matrix) -> Vec<(usize, f64)> {
         .into_par_iter()
         .map(|c| {
             let range = c * CHUNK..points.len().min((c + 1) * CHUNK);
-            let mut rows = vec![0.0; range.len() * dim];
-            points.copy_rows(range.clone(), dim, &mut rows);
+            let rows = rows_of(points, range.clone(), dim);
             let mut products = vec![0.0; range.len() * count];
             product_transposed(&rows, centres.values(), dim, &mut products);
             let of_row = |(i, products): (usize, &[f64])| {
@@ -130,6 +131,18 @@ pub(crate) fn nearest(points: &Points, centres: &Matrix) -> Vec<(usize, f64)> {
         })
         .collect();
     chunks.concat()
+}
+
+/// Rows in double precision, with so many numbers each: where they lie, if they lie so.
+fn rows_of(points: &Points, range: Range<usize>, dim: usize) -> Cow<'_, [f64]> {
+    if let Points::F64(rows) = points
+        && rows.cols() == dim
+    {
+        return Cow::Borrowed(&rows.values()[range.start * dim..range.end * dim]);
+    }
+    let mut rows = vec![0.0; range.len() * dim];
+    points.copy_rows(range, dim, &mut rows);
+    Cow::Owned(rows)
 }
 
 /// Moves each centre to the mean of its points; a centre without points goes to the point farthest from its own.

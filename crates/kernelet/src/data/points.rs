@@ -1,6 +1,8 @@
 //! Points: rows of features, dense in either precision or sparse.
 use std::ops::Range;
 
+use crate::parallel::*;
+
 use super::{csr::Csr, memory};
 use crate::{
     Error, Result,
@@ -201,11 +203,20 @@ fn copy<A: Real, B: Real>(row: &[A], out: &mut [B]) {
     out[common..].fill(B::default());
 }
 
-/// Numbers that are looked at before the loop may end.
+/// Numbers that are looked at before the loop may end, and those that one thread looks at at a time.
 const BLOCK: usize = 256;
+const PART: usize = 1 << 20;
 
 /// Blocks without a way out of their loop are looked at several numbers at a time.
 fn first_bad<R: Real>(values: &[R]) -> Option<(usize, f64)> {
+    if values.len() <= PART {
+        return first_bad_of_part(values);
+    }
+    let found: Vec<Option<(usize, f64)>> = values.par_chunks(PART).map(first_bad_of_part).collect();
+    found.into_iter().enumerate().find_map(|(part, found)| found.map(|(at, value)| (part * PART + at, value)))
+}
+
+fn first_bad_of_part<R: Real>(values: &[R]) -> Option<(usize, f64)> {
     let sound = |block: &[R]| block.iter().fold(true, |sound, v| sound & v.to_f64().is_finite());
     let (c, block) = values.chunks(BLOCK).enumerate().find(|(_, block)| !sound(block))?;
     let at = block.iter().position(|v| !v.to_f64().is_finite())?;

@@ -38,6 +38,11 @@ pub(crate) struct Buffer<T> {
 }
 
 impl<T> Buffer<T> {
+    /// Its address as a number.
+    pub fn word(&self) -> u64 {
+        self.place
+    }
+
     /// Its address from the item with this number on.
     pub fn from(&self, item: usize) -> Arg {
         Arg::Place(self.place + (item * size_of::<T>()) as u64)
@@ -59,6 +64,19 @@ pub(crate) enum Arg {
     Long(usize),
 }
 
+/// Two lists of 64 numbers of 8 bytes that a kernel takes by value.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lists(pub [[u64; Lists::LEN]; 2]);
+
+impl Lists {
+    /// Numbers of each list.
+    pub const LEN: usize = 64;
+}
+
+// SAFETY: plain numbers, laid out as in `cuda/descent.cu`.
+unsafe impl DeviceRepr for Lists {}
+
 /// A card that is open, with its kernels.
 #[derive(Debug)]
 pub(crate) struct Card {
@@ -67,6 +85,8 @@ pub(crate) struct Card {
     functions: Mutex<HashMap<String, CudaFunction>>,
     /// Multiprocessors.
     pub processors: usize,
+    /// Bytes of memory, free or not.
+    pub memory: usize,
     /// Bytes of shared memory that a block may ask for.
     pub shared: usize,
 }
@@ -185,7 +205,8 @@ impl Card {
         let attribute = |attribute| context.attribute(attribute).map(|value| value.max(0) as usize).map_err(failed);
         let processors = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?;
         let shared = attribute(Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?;
-        Ok(Card { context, module, functions: Mutex::default(), processors, shared })
+        let memory = context.mem_get_info().map_err(failed)?.1;
+        Ok(Card { context, module, functions: Mutex::default(), processors, memory, shared })
     }
 
     /// Bytes of memory that are free.
@@ -237,9 +258,9 @@ impl Card {
         Ok(Pinned { slice })
     }
 
-    /// Begins to copy the first `len` items to the card; the buffer must stay as it is until the stream has done so.
-    pub fn send<T: Plain>(&self, stream: &Stream, from: &Pinned<T>, len: usize, to: &mut Buffer<T>) -> Result<()> {
-        let mut view = to.slice.try_slice_mut(..len).ok_or_else(beyond)?;
+    /// Begins to copy the first `len` items to the card, from the item with this number on; the buffer must stay as it is until the stream has done so.
+    pub fn send<T: Plain>(&self, stream: &Stream, from: &Pinned<T>, len: usize, (to, first): (&mut Buffer<T>, usize)) -> Result<()> {
+        let mut view = to.slice.try_slice_mut(first..first + len).ok_or_else(beyond)?;
         let from = from.slice.as_slice().map_err(failed)?.get(..len).ok_or_else(beyond)?;
         // SAFETY: both places have `len` items, live in this thread's context, and outlive the stream's work, for which callers wait.
         unsafe { result::memcpy_htod_async(cudarc::driver::DevicePtrMut::device_ptr_mut(&mut view, stream).0, from, stream.cu_stream()) }
@@ -254,9 +275,20 @@ impl Card {
         unsafe { result::memcpy_dtoh_async(to, view.device_ptr(stream).0, stream.cu_stream()) }.map_err(failed)
     }
 
+    /// Begins to fill memory with zeros.
+    pub fn clear<T: Plain>(&self, stream: &Stream, buffer: &mut Buffer<T>) -> Result<()> {
+        stream.memset_zeros(&mut buffer.slice).map_err(failed)
+    }
+
     /// Waits for the work of a stream.
     pub fn wait(&self, stream: &Stream) -> Result<()> {
         stream.synchronize().map_err(failed)
+    }
+
+    /// A stream whose work goes before that of others.
+    pub fn urgent_stream(&self) -> Result<Stream> {
+        let (_, most) = result::stream::get_priority_range().map_err(failed)?;
+        self.context.new_stream_with_priority(most).map_err(failed)
     }
 
     /// Lets a stream go on only after the work that another has now.
@@ -266,9 +298,29 @@ impl Card {
 
     /// Starts a kernel on `grid` blocks of `threads` threads with so many bytes of shared memory.
     pub fn launch(&self, stream: &Stream, name: &str, grid: [usize; 3], threads: usize, shared: usize, args: &[Arg]) -> Result<()> {
+        self.start(stream, name, grid, (threads, shared), None, args)
+    }
+
+    /// Starts a kernel of 256 threads a block whose first argument are lists.
+    pub fn launch_lists(&self, stream: &Stream, name: &str, grid: [usize; 3], lists: &Lists, args: &[Arg]) -> Result<()> {
+        self.start(stream, name, grid, (256, 0), Some(lists), args)
+    }
+
+    fn start(
+        &self,
+        stream: &Stream,
+        name: &str,
+        grid: [usize; 3],
+        (threads, shared): (usize, usize),
+        lists: Option<&Lists>,
+        args: &[Arg],
+    ) -> Result<()> {
         let function = self.function(name)?;
         let [x, y, z] = grid.map(|blocks| blocks as u32);
         let mut launch = stream.launch_builder(&function);
+        if let Some(lists) = lists {
+            launch.arg(lists);
+        }
         for arg in args {
             match arg {
                 Arg::Place(value) => launch.arg(value),

@@ -37,8 +37,13 @@ mod tests {
     #[test]
     fn compiled_kernels_are_those_of_the_sources() {
         let prediction = [include_str!("cuda/halves.cu"), include_str!("cuda/predict.cu"), include_str!("cuda/small.cu")];
-        let training = [include_str!("cuda/products.cu"), include_str!("cuda/losses.cu"), include_str!("cuda/newton.cu")];
-        let sources = [prediction, training].concat();
+        let training = [
+            include_str!("cuda/products.cu"),
+            include_str!("cuda/losses.cu"),
+            include_str!("cuda/newton.cu"),
+            include_str!("cuda/descent.cu"),
+        ];
+        let sources = [&prediction[..], &training].concat();
         let hash: String = Sha256::digest(sources.concat()).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hash,

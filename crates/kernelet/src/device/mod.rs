@@ -18,6 +18,8 @@ mod newton;
 #[cfg(any(feature = "cuda", test))]
 mod packed;
 #[cfg(feature = "cuda")]
+mod space;
+#[cfg(feature = "cuda")]
 mod stream;
 #[cfg(feature = "cuda")]
 mod sums;
@@ -27,12 +29,19 @@ mod training;
 mod twin;
 #[cfg(test)]
 mod twin_training;
+mod vectors;
+
+#[cfg(all(test, feature = "cuda"))]
+pub(crate) use twin_training::paired;
 
 pub use listing::{CardFacts, Listing, devices};
 #[cfg(feature = "cuda")]
 pub(crate) use packed::Packed;
 #[cfg(feature = "cuda")]
+pub use space::{CardSpace, CardVector};
+#[cfg(feature = "cuda")]
 pub use stream::CardArray;
+pub use vectors::{Gradient, Vectors};
 #[cfg(feature = "cuda")]
 pub(crate) use {
     card::Card,
@@ -52,6 +61,10 @@ pub enum Device {
     /// The NVIDIA card with this number, from 0.
     Cuda(usize),
 }
+
+/// What is said where support for cards was left out.
+#[cfg(not(feature = "cuda"))]
+pub(crate) const NOT_BUILT: &str = "this kernelet was built without support for GPUs; use the device cpu";
 
 /// The variable of the environment that names a device where a program is given none.
 pub const DEVICE_VARIABLE: &str = "KERNELET_DEVICE";
@@ -76,6 +89,17 @@ impl Device {
             (None, Ok(name)) if !name.is_empty() => Device::named(&name)
                 .map_err(|_| Error::request(format!("the variable {DEVICE_VARIABLE} is {name}, but must be cpu, gpu or gpu:N"))),
             _ => Ok(Device::Cpu),
+        }
+    }
+
+    /// An error where the device cannot be used.
+    pub fn open(self) -> Result<()> {
+        match self {
+            Device::Cpu => Ok(()),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(number) => Card::open(number).map(drop),
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda(_) => Err(Error::device(NOT_BUILT)),
         }
     }
 

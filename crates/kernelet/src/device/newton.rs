@@ -3,6 +3,7 @@ use super::{
     card::Arg,
     sums::{FAILED, GRADIENT, MOVED, NORMS, OWN, PROMISED, SYSTEMS, WRONG, int},
     training::{CardRows, Placed, even},
+    vectors::Gradient,
 };
 use crate::{Error, Result, linalg::Matrix};
 
@@ -91,26 +92,34 @@ impl CardRows {
 
     /// The weights that are gone on from, which were the last to be tried, and their coefficients. Writes the gradient by the vectors, m x d, where there
     /// is space for it.
-    pub fn optimum(&mut self, gradient: &mut [f64]) -> Result<CardOptimum> {
+    pub fn optimum(&mut self, gradient: Gradient) -> Result<CardOptimum> {
         self.placed(|rows, placed| {
             let (card, stream, m, q, dim) = (&rows.card, &rows.stream, placed.m, rows.outputs, rows.dim);
             let (width, inverse, weights) = (m + rows.offset, placed.inverse.from(0), placed.weights.from(0));
             let args = [inverse, int(even(m)), weights, int(even(width)), placed.coefficients.from(0), int(even(q)), int(m)];
             card.launch(stream, "coefficients", [m.div_ceil(32), q, 1], 256, 0, &args)?;
-            if !gradient.is_empty() {
+            if gradient.is_wanted() {
                 rows.choose()?;
                 rows.move_vectors(placed)?;
                 rows.move_by_vectors(placed)?;
                 let (moved, own) = (rows.section(placed, MOVED), rows.section(placed, OWN));
-                let args = [moved, own, placed.z.from(0), int(even(dim + 1)), placed.by_vectors.from(0), int(dim)];
+                let out = match &gradient {
+                    Gradient::Held(_) => placed.by_vectors.from(0),
+                    Gradient::OnCard(gradient) => gradient.place()?,
+                };
+                let args = [moved, own, placed.z.from(0), int(even(dim + 1)), out, int(dim)];
                 card.launch(stream, "vectors_gradient", [m, 1, 1], 256, 0, &args)?;
+            }
+            if matches!(&gradient, Gradient::Held(gradient) if !gradient.is_empty()) {
                 card.fetch(stream, &placed.by_vectors, 0..m * dim, &mut placed.fetched_by_vectors)?;
             }
             card.fetch(stream, &placed.coefficients, 0..m * even(q), &mut placed.fetched_coefficients)?;
             card.fetch(stream, &placed.weights, 0..q * even(width), &mut placed.fetched)?;
             card.wait(stream)?;
             let coefficients = placed.fetched_coefficients.items()?;
-            gradient.copy_from_slice(&placed.fetched_by_vectors.items()?[..gradient.len()]);
+            if let Gradient::Held(gradient) = gradient {
+                gradient.copy_from_slice(&placed.fetched_by_vectors.items()?[..gradient.len()]);
+            }
             Ok(CardOptimum {
                 weights: matrix(&placed.fetched.items()?[..q * even(width)], q, width)?,
                 coefficients: matrix(coefficients, m, q)?,

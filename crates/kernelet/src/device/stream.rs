@@ -189,7 +189,7 @@ impl CardSums {
                     &self.arrays.still
                 }
             };
-            self.card.send(&lane.stream, &lane.x, count * dim, &mut lane.dx)?;
+            self.card.send(&lane.stream, &lane.x, count * dim, (&mut lane.dx, 0))?;
             self.launch(&lane.stream, (lane.dx.from(0), false, count), affine, &lane.split, lane.dy.from(0))?;
             self.card.fetch(&lane.stream, &lane.dy, 0..count * q, &mut lane.y)?;
             lane.waiting = Some((first, count));

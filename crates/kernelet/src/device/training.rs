@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use super::{
     card::{Arg, Buffer, Card, Pinned, Stream},
+    space::CardSpace,
     sums::{CURVED, GRADIENT, LOSSES, MOVED, SYSTEMS, int, part_numbers},
+    vectors::Vectors,
 };
 use crate::{Error, Result, linalg::Matrix};
 
@@ -18,12 +20,24 @@ pub(crate) enum CardLoss {
     Logistic = 1,
     Softmax = 2,
     Squared = 3,
+    /// The squared hinge with values as targets.
+    Taught = 4,
+}
+
+impl CardLoss {
+    /// Newton's systems for so many outputs.
+    fn systems(self, outputs: usize) -> usize {
+        if matches!(self, CardLoss::SquaredHinge | CardLoss::Taught) { outputs } else { 1 }
+    }
+
+    /// Whether rows have values, not classes.
+    fn has_values(self) -> bool {
+        matches!(self, CardLoss::Squared | CardLoss::Taught)
+    }
 }
 
 /// Rows of a block, as they are put on the card.
 pub(crate) struct RowParts<'a> {
-    /// Rows less the centre, each with a 1 behind it, and so many places that they are even.
-    pub rows: &'a [f64],
     pub squares: &'a [f64],
     /// Classes; empty for values.
     pub codes: &'a [i32],
@@ -61,12 +75,13 @@ pub(crate) struct CardRows {
     pub(super) stream: Stream,
     /// What the work on the stream need not wait for.
     pub(super) beside: Stream,
+    /// Rows that are there, and those for which there is space.
     pub(super) n: usize,
+    most: usize,
     pub(super) dim: usize,
     pub(super) outputs: usize,
     pub(super) offset: usize,
     pub(super) loss: CardLoss,
-    pub(super) filled: usize,
     pub(super) centre: Buffer<f64>,
     pub(super) x: Buffer<f64>,
     pub(super) squares: Buffer<f64>,
@@ -80,6 +95,7 @@ pub(crate) struct CardRows {
     pub(super) lists: Buffer<i32>,
     pub(super) counts: Buffer<i32>,
     pub(super) small: Option<Placed>,
+    sending: Option<Pinned<f64>>,
 }
 
 /// What depends on the vectors.
@@ -125,30 +141,30 @@ pub(super) fn even(numbers: usize) -> usize {
 impl CardRows {
     /// Space for `n` rows, which [`CardRows::push`] fills, less this centre.
     pub fn new(card: Arc<Card>, n: usize, centre: &[f64], outputs: usize, offset: bool, loss: CardLoss) -> Result<Self> {
-        let systems = if loss == CardLoss::SquaredHinge { outputs } else { 1 };
+        let systems = loss.systems(outputs);
         let (dim, m_at_least, free) = (centre.len(), 1, card.free_memory()?);
         if n.saturating_mul(8 * (dim + 1 + 3 * m_at_least + 2 * outputs)) > free || n.saturating_mul(systems + 1) > i32::MAX as usize {
             return Err(too_large(n, free));
         }
-        let (stream, beside) = (card.stream()?, card.stream()?);
+        let (stream, beside) = (card.stream()?, card.urgent_stream()?);
         let zeros = |len: usize| card.zeros::<f64>(&stream, len);
         let (x, squares, targets, costs) =
-            (zeros(n * even(dim + 1))?, zeros(n)?, zeros(if loss == CardLoss::Squared { n * outputs } else { 0 })?, zeros(n)?);
+            (zeros(n * even(dim + 1))?, zeros(n)?, zeros(if loss.has_values() { n * outputs } else { 0 })?, zeros(n)?);
         let (f, slopes, curvatures) = (zeros(n * even(outputs))?, zeros(n * even(outputs))?, zeros(n * systems)?);
         let ints = |len: usize| card.zeros::<i32>(&stream, len);
         let (codes, found, lists, counts) = (ints(n)?, ints(n * (systems + 1))?, ints(n * (systems + 1))?, ints(systems + 1)?);
         let centre = card.upload(&stream, centre)?;
-        let (offset, filled, small) = (usize::from(offset), 0, None);
+        let (offset, small, most, n) = (usize::from(offset), None, n, 0);
         Ok(CardRows {
             card,
             stream,
             beside,
             n,
+            most,
             dim,
             outputs,
             offset,
             loss,
-            filled,
             centre,
             x,
             squares,
@@ -162,27 +178,66 @@ impl CardRows {
             lists,
             counts,
             small,
+            sending: None,
         })
     }
 
-    /// The next rows.
+    /// Bytes on the card for each row, with what is computed of it.
+    pub fn bytes_a_row(dim: usize, m: usize, outputs: usize) -> usize {
+        8 * (dim + 3 * m + 5 * outputs + 8)
+    }
+
+    /// Rows that are there.
+    pub fn len(&self) -> usize {
+        self.n
+    }
+
+    /// Rows for which there is space.
+    pub fn most(&self) -> usize {
+        self.most
+    }
+
+    /// Makes place for other rows.
+    pub fn clear(&mut self) {
+        self.n = 0;
+    }
+
+    /// Space for the next rows, which goes to the card with them: each less the centre, with a 1 behind it, and so many places that they are even.
+    pub fn sending(&mut self, rows: usize) -> Result<&mut [f64]> {
+        let numbers = rows * even(self.dim + 1);
+        if self.sending.as_ref().is_none_or(|space| space.items().map_or(0, <[f64]>::len) < numbers) {
+            self.sending = Some(self.card.pinned(numbers)?);
+        }
+        let space = self.sending.as_mut().ok_or_else(|| Error::device("there is no space for rows on their way to the GPU"))?;
+        Ok(&mut space.items_mut()?[..numbers])
+    }
+
+    /// The next rows, which were written to the space for them before.
     pub fn push(&mut self, block: &RowParts) -> Result<()> {
-        let (card, stream, first) = (&self.card, &self.stream, self.filled);
-        card.write(stream, block.rows, &mut self.x, first * even(self.dim + 1))?;
+        let (card, stream, first) = (&self.card, &self.stream, self.n);
+        let numbers = block.squares.len() * even(self.dim + 1);
+        if let Some(sending) = &self.sending {
+            card.send(stream, sending, numbers, (&mut self.x, first * even(self.dim + 1)))?;
+        }
         card.write(stream, block.squares, &mut self.squares, first)?;
         card.write(stream, block.codes, &mut self.codes, first)?;
         card.write(stream, block.targets, &mut self.targets, first * self.outputs)?;
         card.write(stream, block.costs, &mut self.costs, first)?;
-        self.filled += block.squares.len();
+        self.n += block.squares.len();
         Ok(())
     }
 
+    /// Vectors of a descent over `m` of them, in the order of the work on the rows.
+    pub fn space(&self, m: usize) -> Result<CardSpace> {
+        CardSpace::new(self.card.clone(), self.stream.clone(), m, self.dim)
+    }
+
     pub(super) fn systems(&self) -> usize {
-        if self.loss == CardLoss::SquaredHinge { self.outputs } else { 1 }
+        self.loss.systems(self.outputs)
     }
 
     /// Kernel values of all rows and of the vectors themselves on these vectors. The coordinates come with [`CardRows::use_inverse`] or [`CardRows::factor`].
-    pub fn place(&mut self, gamma: f64, vectors: &Matrix) -> Result<()> {
+    pub fn place(&mut self, gamma: f64, vectors: Vectors) -> Result<()> {
         let m = vectors.rows();
         if self.small.as_ref().is_none_or(|placed| placed.m != m) {
             self.small = None;
@@ -191,17 +246,16 @@ impl CardRows {
         self.placed(|rows, placed| {
             let (card, stream, stride) = (&rows.card, &rows.stream, int(even(rows.dim + 1)));
             placed.gamma = gamma;
-            placed.sent.items_mut()?[..vectors.values().len()].copy_from_slice(vectors.values());
-            card.send(stream, &placed.sent, vectors.values().len(), &mut placed.vectors)?;
+            let from = match vectors {
+                Vectors::Held(vectors) => {
+                    placed.sent.items_mut()?[..vectors.values().len()].copy_from_slice(vectors.values());
+                    card.send(stream, &placed.sent, vectors.values().len(), (&mut placed.vectors, 0))?;
+                    placed.vectors.from(0)
+                }
+                Vectors::OnCard(vectors, ..) => vectors.place()?,
+            };
             let z = (placed.z.from(0), placed.z_squares.from(0));
-            card.launch(
-                stream,
-                "laid",
-                [m, 1, 1],
-                256,
-                0,
-                &[placed.vectors.from(0), rows.centre.from(0), z.0, z.1, int(rows.dim), stride],
-            )?;
+            card.launch(stream, "laid", [m, 1, 1], 256, 0, &[from, rows.centre.from(0), z.0, z.1, int(rows.dim), stride])?;
             let values = |(x, squares): (Arg, Arg), n: usize, out: &Buffer<f64>| {
                 let args = [x, squares, z.0, z.1, out.from(0), int(even(m)), int(n), int(m), int(rows.dim), stride, Arg::Double(gamma)];
                 rows.tiles("kernel_values", n, m, &args)
@@ -239,7 +293,7 @@ impl CardRows {
     }
 
     fn space_for(&self, m: usize) -> Result<Placed> {
-        let (card, stream, n, q, width, dim) = (&self.card, &self.stream, self.n, self.outputs, m + self.offset, self.dim);
+        let (card, stream, n, q, width, dim) = (&self.card, &self.stream, self.most, self.outputs, m + self.offset, self.dim);
         let sums = self.sections(m).all();
         let of_systems = part_numbers((width, width), self.systems(), true);
         let of_moved = part_numbers((m, dim + 1), 1, false);

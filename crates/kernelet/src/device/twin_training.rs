@@ -1,5 +1,5 @@
-//! The kernels of training in `cuda/` that have an order of their own, on the processor: parts of sums over rows, and the factor of a matrix 32 columns at a time with
-//! what is solved with it.
+//! The kernels of training in `cuda/` that have an order of their own, on the processor: parts of sums over rows, the factor of a matrix 32 columns at a time with
+//! what is solved with it, and inner products of a descent.
 use crate::linalg::{Matrix, dot};
 
 /// Columns that are factored at a time, and inner places of a product, as in `cuda/`.
@@ -94,6 +94,34 @@ fn solved(h: &Matrix, x: &mut [f64]) {
     }
 }
 
+/// Numbers of a part of an inner product, and threads of a block, as in `cuda/descent.cu`.
+const PART: usize = 4096;
+const THREADS: usize = 256;
+
+/// What the threads of a block add up to: those of a warp in pairs, then the warps in their order.
+fn block_sum(threads: &[f64]) -> f64 {
+    let of_warp = |warp: &[f64]| {
+        let mut lanes = warp.to_vec();
+        for offset in [16, 8, 4, 2, 1] {
+            lanes = (0..32).map(|lane| lanes[lane] + lanes[lane ^ offset]).collect();
+        }
+        lanes[0]
+    };
+    threads.chunks_exact(32).map(of_warp).sum()
+}
+
+/// The inner product that `paired` and `add_many` make: a product and its sum are rounded once.
+pub(crate) fn paired(x: &[f64], y: &[f64]) -> f64 {
+    let strided = |numbers: &mut dyn Iterator<Item = (usize, f64, f64)>| {
+        let mut threads = vec![0.0; THREADS];
+        numbers.for_each(|(i, x, y)| threads[i % THREADS] = x.mul_add(y, threads[i % THREADS]));
+        block_sum(&threads)
+    };
+    let part = |(x, y): (&[f64], &[f64])| strided(&mut x.iter().zip(y).enumerate().map(|(i, (x, y))| (i, *x, *y)));
+    let parts: Vec<f64> = x.chunks(PART).zip(y.chunks(PART)).map(part).collect();
+    strided(&mut parts.iter().enumerate().map(|(i, part)| (i, *part, 1.0)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +166,15 @@ mod tests {
 
     fn matrix_of(lower: &crate::linalg::Lower, i: usize, k: usize) -> f64 {
         lower.matrix().at(i, k)
+    }
+
+    #[test]
+    fn inner_products_in_parts_are_those_of_the_library() {
+        for n in [1, 31, 255, 4096, 4097, 1_200_000] {
+            let (x, y): (Vec<f64>, Vec<f64>) = (0..n).map(|i| ((i as f64).sin(), (0.7 * i as f64).cos() + 0.1)).unzip();
+            let size: f64 = x.iter().zip(&y).map(|(x, y)| (x * y).abs()).sum();
+            assert!((paired(&x, &y) - dot(&x, &y)).abs() < 1e-13 * size, "{n}");
+        }
     }
 
     #[test]

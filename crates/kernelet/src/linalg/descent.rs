@@ -3,12 +3,12 @@ use std::collections::VecDeque;
 
 /// A point with its value and gradient.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Place {
-    pub(super) point: Vec<f64>,
-    pub(super) value: f64,
-    pub(super) gradient: Vec<f64>,
+pub(crate) struct Place<V = Vec<f64>> {
+    pub(crate) point: V,
+    pub(crate) value: f64,
+    pub(crate) gradient: V,
     /// The diagonal preconditioner; empty where all variables are alike.
-    pub(super) preconditioner: Vec<f64>,
+    pub(crate) preconditioner: V,
 }
 
 impl Place {
@@ -22,17 +22,17 @@ impl Place {
 
 /// A step, how the gradient changed with it, and the product of both.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Pair {
-    pub(super) step: Vec<f64>,
-    pub(super) change: Vec<f64>,
-    pub(super) curvature: f64,
+pub(crate) struct Pair<V = Vec<f64>> {
+    pub(crate) step: V,
+    pub(crate) change: V,
+    pub(crate) curvature: f64,
 }
 
 /// Where a descent has come to: all that its next step depends on, besides the function.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Descent {
-    pub(super) here: Place,
-    pub(super) pairs: VecDeque<Pair>,
+pub struct Descent<V = Vec<f64>> {
+    pub(super) here: Place<V>,
+    pub(super) pairs: VecDeque<Pair<V>>,
     /// A gradient this small ends the descent.
     pub(super) small: f64,
     /// The length of the first step tried where there are no pairs.
@@ -43,14 +43,14 @@ pub struct Descent {
 }
 
 /// Where a minimisation begins.
-pub enum Begin {
+pub enum Begin<V = Vec<f64>> {
     /// At a point.
-    Point(Vec<f64>),
+    Point(V),
     /// Where another has come to.
-    Descent(Descent),
+    Descent(Descent<V>),
 }
 
-impl Descent {
+impl<V> Descent<V> {
     /// Steps made.
     pub fn iterations(&self) -> usize {
         self.iterations
@@ -62,10 +62,12 @@ impl Descent {
     }
 
     /// The point now.
-    pub fn point(&self) -> &[f64] {
+    pub fn point(&self) -> &V {
         &self.here.point
     }
+}
 
+impl Descent {
     /// All of it as numbers, to be kept in a file.
     pub fn numbers(&self) -> Vec<f64> {
         let Descent { here, pairs, small, first_step, fall, iterations } = self;

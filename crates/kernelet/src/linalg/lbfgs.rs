@@ -7,14 +7,12 @@
 //!
 //! Value and gradient come from one call, because with kernels both cost the same matrix product. Where some variables are curved more than others the
 //! same call may give a diagonal preconditioner: the recursion then starts from the inverse of that diagonal in place of a multiple of the identity, at every step
-//! from the newest. Cost of a step besides: 4 pairs numbers, which is why long vectors are cut into fixed parts for all threads.
+//! from the newest. What is computed with vectors is the business of the space in which they lie: in memory, or where the function is evaluated.
 use std::collections::VecDeque;
-
-use crate::parallel::*;
 
 use super::{
     descent::{Begin, Descent, Pair, Place},
-    dot,
+    space::{Held, Space},
 };
 
 /// When to stop, and how far to look back.
@@ -69,39 +67,16 @@ pub struct Minimum {
 }
 
 /// The value at a point; writes the gradient and the diagonal preconditioner.
-type Evaluate<'a> = dyn FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64 + 'a;
+type Evaluate<'a, S> = dyn FnMut(&mut S, &Point<S>, &mut Point<S>, &mut Point<S>) -> f64 + 'a;
+
+type Point<S> = <S as Space>::Vector;
 
 /// The state of one run.
-struct Run<'a> {
-    evaluate: &'a mut Evaluate<'a>,
+struct Run<'a, S: Space> {
+    space: &'a mut S,
+    evaluate: &'a mut Evaluate<'a, S>,
     evaluations: usize,
-    pairs: VecDeque<Pair>,
-    spare: Spare,
-}
-
-/// Vectors that are used again, because new ones of this length cost more than what is computed with them.
-#[derive(Default)]
-struct Spare(Vec<Vec<f64>>);
-
-impl Spare {
-    fn keep(&mut self, place: Place) {
-        self.0.extend([place.point, place.gradient, place.preconditioner].into_iter().filter(|vector| vector.capacity() > 0));
-    }
-
-    /// Numbers that are made part by part.
-    fn made(&mut self, len: usize, work: impl Fn(usize, &mut [f64]) + Sync + Send) -> Vec<f64> {
-        let mut numbers = self.0.pop().unwrap_or_default();
-        numbers.resize(len, 0.0);
-        each_part(&mut numbers, work);
-        numbers
-    }
-
-    fn difference(&mut self, a: &[f64], b: &[f64]) -> Vec<f64> {
-        self.made(a.len(), |first, part| {
-            let others = a[first..].iter().zip(&b[first..]);
-            part.iter_mut().zip(others).for_each(|(d, (a, b))| *d = a - b);
-        })
-    }
+    pairs: VecDeque<Pair<Point<S>>>,
 }
 
 impl Lbfgs {
@@ -136,17 +111,31 @@ impl Lbfgs {
         mut evaluate: impl FnMut(&[f64], &mut [f64], &mut Vec<f64>) -> f64,
         mut keep_on: impl FnMut(&Descent) -> bool,
     ) -> (Descent, usize, Ended) {
-        let mut run = Run { evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new(), spare: Spare::default() };
+        let evaluate = |_: &mut Held, point: &Vec<f64>, gradient: &mut Vec<f64>, preconditioner: &mut Vec<f64>| {
+            evaluate(point, gradient, preconditioner)
+        };
+        self.descend_in(&mut Held::default(), begin, evaluate, |_, descent| keep_on(descent))
+    }
+
+    /// The same where vectors lie in this space.
+    pub fn descend_in<S: Space>(
+        &self,
+        space: &mut S,
+        begin: Begin<Point<S>>,
+        mut evaluate: impl FnMut(&mut S, &Point<S>, &mut Point<S>, &mut Point<S>) -> f64,
+        mut keep_on: impl FnMut(&mut S, &Descent<Point<S>>) -> bool,
+    ) -> (Descent<Point<S>>, usize, Ended) {
+        let mut run = Run { space, evaluate: &mut evaluate, evaluations: 0, pairs: VecDeque::new() };
         let mut descent = match begin {
             Begin::Descent(descent) => descent,
             Begin::Point(start) => {
                 let here = run.at(start);
-                let small = self.gradient_tolerance * largest(&here.gradient);
+                let small = self.gradient_tolerance * run.space.largest(&here.gradient);
                 Descent { here, pairs: VecDeque::new(), small, first_step: self.first_step, fall: f64::INFINITY, iterations: 0 }
             }
         };
         let ended = loop {
-            if let Some(ended) = self.ended(&descent) {
+            if let Some(ended) = self.ended(&descent, run.space) {
                 break ended;
             }
             run.pairs = std::mem::take(&mut descent.pairs);
@@ -157,9 +146,10 @@ impl Lbfgs {
             descent.pairs = std::mem::take(&mut run.pairs);
             let Some(next) = next else { break Ended::NoDescent };
             descent.fall = descent.here.value - next.value;
-            run.spare.keep(std::mem::replace(&mut descent.here, next));
+            let before = std::mem::replace(&mut descent.here, next);
+            run.keep(before);
             descent.iterations += 1;
-            if !keep_on(&descent) {
+            if !keep_on(run.space, &descent) {
                 break Ended::Stopped;
             }
         };
@@ -167,36 +157,39 @@ impl Lbfgs {
     }
 
     /// Why no further step is to be made.
-    fn ended(&self, descent: &Descent) -> Option<Ended> {
+    fn ended<S: Space>(&self, descent: &Descent<Point<S>>, space: &mut S) -> Option<Ended> {
         let Descent { here, small, fall, iterations, .. } = descent;
         match () {
             () if *fall <= self.value_tolerance * here.value.abs() => Some(Ended::Value),
             () if *iterations >= self.max_iterations => Some(Ended::Iterations),
-            () if largest(&here.gradient) <= *small || !here.value.is_finite() => Some(Ended::Gradient),
+            () if space.largest(&here.gradient) <= *small || !here.value.is_finite() => Some(Ended::Gradient),
             () => None,
         }
     }
 }
 
-impl Run<'_> {
-    fn at(&mut self, point: Vec<f64>) -> Place {
-        let mut gradient = self.spare.made(point.len(), |_, part| part.fill(0.0));
-        let mut preconditioner = self.spare.0.pop().unwrap_or_default();
-        preconditioner.clear();
-        let value = (self.evaluate)(&point, &mut gradient, &mut preconditioner);
+impl<S: Space> Run<'_, S> {
+    fn at(&mut self, point: Point<S>) -> Place<Point<S>> {
+        let mut gradient = self.space.zeros(self.space.len(&point));
+        let mut preconditioner = self.space.zeros(0);
+        let value = (self.evaluate)(self.space, &point, &mut gradient, &mut preconditioner);
         self.evaluations += 1;
         Place { point, value, gradient, preconditioner }
     }
 
+    fn keep(&mut self, place: Place<Point<S>>) {
+        [place.point, place.gradient, place.preconditioner].into_iter().for_each(|vector| self.space.keep(vector));
+    }
+
     /// The next point; none where not even the steepest descent leads down.
-    fn step(&mut self, here: &Place, first_step: f64) -> Option<Place> {
+    fn step(&mut self, here: &Place<Point<S>>, first_step: f64) -> Option<Place<Point<S>>> {
         for _ in 0..2 {
-            let direction = self.direction(here);
-            let slope = product(&direction, &here.gradient);
-            let length = if self.pairs.is_empty() { first_step / product(&direction, &direction).sqrt() } else { 1.0 };
+            let direction = self.space.direction(&self.pairs, here);
+            let slope = self.space.product(&direction, &here.gradient);
+            let length = if self.pairs.is_empty() { first_step / self.space.product(&direction, &direction).sqrt() } else { 1.0 };
             let leads_down = slope < 0.0 && slope.is_finite() && length.is_finite();
             let next = leads_down.then(|| self.search(here, &direction, slope, length)).flatten();
-            self.spare.0.push(direction);
+            self.space.keep(direction);
             if next.is_some() {
                 return next;
             }
@@ -208,90 +201,48 @@ impl Run<'_> {
         None
     }
 
-    /// Minus the gradient times the inverse Hessian approximated by the pairs, by the two-loop recursion. A pass over the direction serves two of its steps, since
-    /// long vectors cost what their memory does.
-    fn direction(&mut self, here: &Place) -> Vec<f64> {
-        let mut direction = self.spare.made(here.gradient.len(), |first, part| {
-            let gradient = &here.gradient[first..];
-            part.iter_mut().zip(gradient).for_each(|(d, g)| *d = -g);
-        });
-        let count = self.pairs.len();
-        let mut weights = vec![0.0; count];
-        let mut along = self.pairs.back().map_or(0.0, |pair| product(&pair.step, &direction));
-        for (i, Pair { change, curvature, .. }) in self.pairs.iter().enumerate().rev() {
-            weights[i] = along / curvature;
-            match i.checked_sub(1) {
-                Some(next) => along = add_and_multiply(&mut direction, -weights[i], change, &self.pairs[next].step),
-                None => add(&mut direction, -weights[i], change),
-            }
-        }
-        let scale = self.pairs.back().map_or(1.0, |Pair { change, curvature, .. }| {
-            let preconditioned = self.spare.made(change.len(), |first, part| {
-                part.copy_from_slice(&change[first..first + part.len()]);
-                here.precondition(first, part);
-            });
-            let square = product(change, &preconditioned);
-            self.spare.0.push(preconditioned);
-            curvature / square
-        });
-        each_part(&mut direction, |first, part| {
-            here.precondition(first, part);
-            part.iter_mut().for_each(|d| *d *= scale);
-        });
-        let mut along = self.pairs.front().map_or(0.0, |pair| product(&pair.change, &direction));
-        for (i, Pair { step, curvature, .. }) in self.pairs.iter().enumerate() {
-            let weight = weights[i] - along / curvature;
-            match self.pairs.get(i + 1) {
-                Some(next) => along = add_and_multiply(&mut direction, weight, step, &next.change),
-                None => add(&mut direction, weight, step),
-            }
-        }
-        direction
-    }
-
-    fn remember(&mut self, here: &Place, next: &Place, memory: usize) {
-        let step = self.spare.difference(&next.point, &here.point);
-        let change = self.spare.difference(&next.gradient, &here.gradient);
-        let curvature = product(&step, &change);
+    fn remember(&mut self, here: &Place<Point<S>>, next: &Place<Point<S>>, memory: usize) {
+        let space = &mut *self.space;
+        let step = space.moved(&next.point, -1.0, &here.point);
+        let change = space.moved(&next.gradient, -1.0, &here.gradient);
+        let products = space.products(&[(&step, &change), (&step, &step), (&change, &change)]);
+        let curvature = products[0];
         // Pairs without curvature would make the direction point anywhere.
-        if curvature > 1e-10 * (product(&step, &step) * product(&change, &change)).sqrt() {
+        if curvature > 1e-10 * (products[1] * products[2]).sqrt() {
             self.pairs.push_back(Pair { step, change, curvature });
         } else {
-            self.spare.0.extend([step, change]);
+            [step, change].into_iter().for_each(|vector| space.keep(vector));
         }
         if self.pairs.len() > memory
             && let Some(Pair { step, change, .. }) = self.pairs.pop_front()
         {
-            self.spare.0.extend([step, change]);
+            [step, change].into_iter().for_each(|vector| space.keep(vector));
         }
     }
 
     /// A point along the direction where the value has fallen enough and the slope is flat enough.
-    fn search(&mut self, here: &Place, direction: &[f64], slope: f64, length: f64) -> Option<Place> {
+    fn search(&mut self, here: &Place<Point<S>>, direction: &Point<S>, slope: f64, length: f64) -> Option<Place<Point<S>>> {
         const FALL: f64 = 1e-4;
         const FLAT: f64 = 0.9;
         const TRIES: usize = 25;
         let mut low = Trial { length: 0.0, value: here.value, slope };
-        let mut best: Option<Place> = None;
+        let mut best: Option<Place<Point<S>>> = None;
         let mut high: Option<Trial> = None;
         let mut now = length;
         for _ in 0..TRIES {
-            let point = self.spare.made(here.point.len(), |first, part| {
-                let from = here.point[first..].iter().zip(&direction[first..]);
-                part.iter_mut().zip(from).for_each(|(p, (x, d))| *p = x + now * d);
-            });
+            let point = self.space.moved(&here.point, now, direction);
             let place = self.at(point);
-            let trial = Trial { length: now, value: place.value, slope: product(&place.gradient, direction) };
+            let trial = Trial { length: now, value: place.value, slope: self.space.product(&place.gradient, direction) };
             let finite = trial.value.is_finite() && trial.slope.is_finite();
             if !finite || trial.value > here.value + FALL * now * slope || trial.value >= low.value && low.length > 0.0 {
-                self.spare.keep(place);
+                self.keep(place);
                 high = Some(trial);
                 now = if finite { low.between(&trial) } else { low.length + 0.1 * (now - low.length) };
             } else if trial.slope.abs() <= -FLAT * slope {
-                best.into_iter().for_each(|place| self.spare.keep(place));
+                best.into_iter().for_each(|place| self.keep(place));
                 return Some(place);
             } else {
-                best.replace(place).into_iter().for_each(|place| self.spare.keep(place));
+                best.replace(place).into_iter().for_each(|place| self.keep(place));
                 let outside = high.is_none_or(|high| trial.slope * (high.length - trial.length) >= 0.0);
                 if trial.slope >= 0.0 && outside {
                     high = Some(low);
@@ -330,47 +281,6 @@ impl Trial {
         let (low, high) = (a.length.min(b.length) + 0.1 * width.abs(), a.length.max(b.length) - 0.1 * width.abs());
         if cubic.is_finite() { cubic.clamp(low, high) } else { middle }
     }
-}
-
-/// Numbers that one thread works on at a time: many for a thread, few for a cache.
-const PART: usize = 1 << 14;
-
-/// The inner product, by parts of a fixed length.
-fn product(x: &[f64], y: &[f64]) -> f64 {
-    if x.len() <= PART {
-        return dot(x, y);
-    }
-    let parts: Vec<f64> = x.par_chunks(PART).zip(y.par_chunks(PART)).map(|(x, y)| dot(x, y)).collect();
-    parts.iter().sum()
-}
-
-/// Does something with parts of numbers, of which it gets the number of the first.
-fn each_part(to: &mut [f64], work: impl Fn(usize, &mut [f64]) + Sync + Send) {
-    match to.len() <= PART {
-        true => work(0, to),
-        false => to.par_chunks_mut(PART).enumerate().for_each(|(part, to)| work(part * PART, to)),
-    }
-}
-
-fn add(to: &mut [f64], factor: f64, other: &[f64]) {
-    each_part(to, |first, to| to.iter_mut().zip(&other[first..]).for_each(|(t, o)| *t += factor * o));
-}
-
-/// Adds `factor` times another vector, and multiplies the sum with a third.
-fn add_and_multiply(to: &mut [f64], factor: f64, other: &[f64], with: &[f64]) -> f64 {
-    let one = |((to, other), with): ((&mut [f64], &[f64]), &[f64])| {
-        to.iter_mut().zip(other).for_each(|(t, o)| *t += factor * o);
-        dot(with, to)
-    };
-    if to.len() <= PART {
-        return one(((to, other), with));
-    }
-    let parts: Vec<f64> = to.par_chunks_mut(PART).zip(other.par_chunks(PART)).zip(with.par_chunks(PART)).map(one).collect();
-    parts.iter().sum()
-}
-
-fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |largest, v| largest.max(v.abs()))
 }
 
 #[cfg(test)]

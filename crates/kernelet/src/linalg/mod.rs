@@ -8,6 +8,7 @@ mod largest;
 mod lbfgs;
 mod matrix;
 mod product;
+mod space;
 mod vector;
 
 pub(crate) use cholesky::Cholesky;
@@ -21,6 +22,8 @@ pub(crate) use lbfgs::{Ended, Lbfgs, Minimum};
 pub use matrix::Matrix;
 pub use product::Product;
 pub(crate) use product::{add_transposed_product, outer_product, product_transposed, rows_times};
+#[cfg(feature = "cuda")]
+pub(crate) use space::Space;
 pub(crate) use vector::{times, transposed_times};
 
 /// The two number types in which points are stored and machines predict.

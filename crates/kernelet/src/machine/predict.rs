@@ -120,7 +120,7 @@ impl Predictor {
                 Ok(predictor)
             }
             #[cfg(not(feature = "cuda"))]
-            Device::Cuda(_) => Err(Error::device("this kernelet was built without support for GPUs; use the device cpu")),
+            Device::Cuda(_) => Err(Error::device(crate::device::NOT_BUILT)),
         }
     }
 

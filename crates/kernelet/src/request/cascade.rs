@@ -68,6 +68,11 @@ impl Compress {
         if self.ard {
             return Err(Error::request("`ard` is not used with `cascade`, whose machines keep the metric of the model; leave `ard` out"));
         }
+        if self.device.is_some() {
+            return Err(Error::request(
+                "`device` is not used with `cascade`, whose machines are trained by the processor; leave `device` out",
+            ));
+        }
         if self.time.is_some() {
             return Err(Error::request("`time` is not used with `cascade`, which needs all its machines; take a smaller `effort`"));
         }

@@ -16,6 +16,8 @@ use crate::{
         bytes_of, cost_of, heaviest, part_of,
     },
     data::{Dataset, Points},
+    device::Device,
+    kernel::Kernel,
     machine::{Machine, SizeMetrics},
     model::native,
     watch::{Status, Watch},
@@ -90,6 +92,9 @@ pub struct Compress {
     /// Settings of the method.
     #[serde(flatten)]
     pub settings: MethodSettings,
+    /// Where machines are trained on rows; none for the processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Seed of everything random.
     #[serde(skip_serializing_if = "is_zero")]
     pub seed: u64,
@@ -191,7 +196,7 @@ impl Compress {
         }
         small.capped = self.goals.max_vectors.is_some_and(|wanted| wanted > self.most(large, rows));
         small.notes.extend(self.notes(machine, &small));
-        small.machine.metadata.request = serde_json::to_value(self).ok();
+        small.machine.metadata.request = self.stored();
         if small.machine.n_vectors() < machine.n_vectors() {
             small.machine.metadata.seen = None;
         }
@@ -208,7 +213,7 @@ impl Compress {
         let Some(bytes) = self.goals.max_bytes.filter(|_| machine.n_vectors() > 0) else { return Ok(self.goals.clone()) };
         let before = part_of(machine, &[0]);
         let mut after = before.clone();
-        after.metadata.request = serde_json::to_value(self).ok();
+        after.metadata.request = self.stored();
         let (before, after) = (native::to_bytes(&before)?.len(), native::to_bytes(&after)?.len());
         let (around, each) = bytes_of(machine)?;
         let least = (around + each + after).saturating_sub(before);
@@ -266,9 +271,40 @@ impl Compress {
         }
     }
 
+    /// What a model keeps of the request: not where it was run.
+    fn stored(&self) -> Option<Value> {
+        serde_json::to_value(Compress { device: None, ..self.clone() }).ok()
+    }
+
+    /// Where machines are trained.
+    pub(super) fn device(&self) -> Result<Device> {
+        self.device.as_deref().map_or(Ok(Device::Cpu), Device::named)
+    }
+
+    /// Takes a device where none is given and machines can be trained there.
+    pub fn prefer_device(&mut self, device: Device, machine: &Machine, has_rows: bool) {
+        let trains = self.is_auto() && has_rows && matches!(machine.expansion.kernel, Kernel::Gaussian(_));
+        if device != Device::Cpu && self.device.is_none() && trains {
+            self.device = Some(device.name());
+        }
+    }
+
+    /// The device, which is there and can train with the kernel of the machine.
+    fn device_for(&self, machine: &Machine) -> Result<Device> {
+        let device = self.device()?;
+        let kernel = &machine.expansion.kernel;
+        if device != Device::Cpu && !matches!(kernel, Kernel::Gaussian(_)) {
+            let name = kernel.name();
+            return Err(Error::request(format!("`device` gpu trains with the gaussian kernel alone, not with {name}; leave `device` out")));
+        }
+        device.open()?;
+        Ok(device)
+    }
+
     /// By whatever is best on validation rows.
     fn by_strategies(&self, task: Task, chosen: bool, watch: &Watch) -> Result<Compressed> {
         let auto = Auto {
+            device: self.device_for(task.machine)?,
             effort: self.effort.unwrap_or_default(),
             labels: self.labels,
             keep_pairs: matches!(self.layout, Some(Layout::Pairs | Layout::Libsvm)) || chosen,

@@ -10,6 +10,7 @@ use crate::{
     Error, Named, Result,
     compress::{Refit, check_confidence, construct::Objective},
     data::{Dataset, Target},
+    device::Device,
 };
 
 /// Settings that every method has.
@@ -69,6 +70,7 @@ impl Compress {
             (self.from_data, "`from-data` needs rows".into()),
             (self.labels, "`labels` needs rows".into()),
             (self.ard, "`ard` needs rows".into()),
+            (self.device()? != Device::Cpu, "`device` gpu trains machines on rows, and needs some".into()),
         ];
         match needs.into_iter().find(|(needed, _)| *needed && !rows) {
             Some((_, sentence)) => Err(Error::request(format!("{sentence}; give them with `data`"))),

@@ -26,6 +26,12 @@ pub(super) const FIELDS: &[Field] = &[
     Field::name("effort", "HOW", Effort::names, "How long auto may search: quick, normal or thorough [default: normal]."),
     Field::number("time", "SECONDS", "Return the best machine found within this time; the result then depends on the machine it runs on [default: no limit]."),
     Field::switch("labels", "Learn from the labels of --data too, not from the model's predictions alone (auto)."),
+    Field::other(
+        "device",
+        "DEVICE",
+        Takes::Text,
+        "Where machines are trained on --data: cpu, gpu or gpu:N, an NVIDIA card (auto; gaussian kernel) [default: cpu].",
+    ),
     Field::switch("ard", "Trained machines may learn a scale for each feature, as train --ard; kept where validation rows prefer it (auto)."),
     Field::name(
         "layout",

@@ -114,7 +114,7 @@ impl CompressMethod {
     /// The settings that are the method's own.
     pub(super) fn uses(self) -> &'static [&'static str] {
         match self {
-            CompressMethod::Auto => &["effort", "labels", "ard"],
+            CompressMethod::Auto => &["effort", "labels", "ard", "device"],
             CompressMethod::Pursuit => &["select-by", "outputs", "candidates", "plain", "chunk", "passes"],
             CompressMethod::L1 => &["outputs", "weights", "chunk", "passes"],
             CompressMethod::L0 => &["outputs", "lossless", "tolerance", "chunk", "passes"],

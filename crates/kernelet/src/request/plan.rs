@@ -377,6 +377,8 @@ impl Train {
             starts: asked.starts.unwrap_or(usual.starts),
             iterations: asked.iterations.unwrap_or(usual.iterations),
             seed: self.seed,
+            // Estimators that a card trains pass over blocks, see `blocks`.
+            device: usual.device,
         }
     }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use kernelet::{
     compress::{Comparison, Task},
     data::{Dataset, Points, Target, memory, read::Wanted},
+    device::Device,
     evaluate::{agreement, score},
     machine::Machine,
     model,
@@ -80,6 +81,8 @@ impl Compress {
         }
         request.check(self.data.is_some(), self.init_data.is_some())?;
         let (machine, _) = input::model(&self.model)?;
+        self.request.0.prefer_device(Device::chosen(None)?, &machine, self.data.is_some());
+        let request = &self.request.0;
         let (data, test) = (self.rows(&self.data, &machine, session)?, self.rows(&self.test, &machine, session)?);
         let (start, calibrate) = (self.start_points(&machine, session)?, self.rows(&self.calibrate, &machine, session)?);
         calibrate.as_ref().map_or(Ok(()), |rows| request.check_calibration_rows(rows, data.as_ref()))?;

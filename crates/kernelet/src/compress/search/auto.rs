@@ -30,6 +30,7 @@ use crate::{
         construct::{FixedPoint, Gradient, Refinement, Starts},
         select::Pursuit,
     },
+    device::Device,
     kernel::Argument,
     learn::direct::{Margin, Search},
     machine::{Decision, Machine},
@@ -68,6 +69,8 @@ pub struct Auto {
     pub ard: bool,
     /// Seed of all that is drawn.
     pub seed: u64,
+    /// Where the sums over rows of training are computed.
+    pub device: Device,
 }
 
 impl Auto {
@@ -87,6 +90,7 @@ impl Auto {
             c,
             n_vectors: if goals.about_size() { goals.most_vectors(machine)? } else { (machine.n_vectors() / 10).clamp(1, USUAL) },
             seed: self.seed,
+            device: self.device,
         };
         let usual = if known.n_rows > 0 { Refit::Outputs } else { Refit::None };
         let (refit, least_error, owned) = (self.refit.unwrap_or(usual), self.least_error, self.owned);
@@ -121,6 +125,8 @@ pub(super) struct Knowledge {
     pub n_vectors: usize,
     /// Seed of all that is drawn.
     pub seed: u64,
+    /// Where training is done.
+    pub device: Device,
 }
 
 /// Kernel values times features that making vectors one after another may look at, before it takes too long.
@@ -185,7 +191,7 @@ fn trained_strategy(machine: &Machine, known: Knowledge, effort: Effort, from: V
     let outputs = if votes { machine.decision.labels().len() } else { machine.n_outputs() };
     let step = known.n_rows as f64 * known.n_vectors as f64 * (machine.expansion.vectors.dim() + known.n_vectors * outputs) as f64;
     let (iterations, starts) = effort.training(step, labels)?;
-    let search = Search { iterations, starts, seed: known.seed, ..Search::default() };
+    let search = Search { iterations, starts, seed: known.seed, device: known.device, ..Search::default() };
     let (c, own) = (known.c, effort != Effort::Quick);
     let (name, steps) = match labels {
         true => ("margin", Steps::Margin { taught: Margin { kernel: kernel.clone(), c, search, ..Margin::default() }, own }),
@@ -232,6 +238,7 @@ mod tests {
             c: 1.0,
             n_vectors: 5,
             seed: 0,
+            device: Device::Cpu,
         };
         strategies_for(&machine, known, &finish(known), effort).into_iter().map(|strategy| strategy.name).collect()
     }
@@ -255,6 +262,7 @@ mod tests {
             c: 1.0,
             n_vectors: 300,
             seed: 0,
+            device: Device::Cpu,
         };
         let machine = toy::machine(gaussian(), 30, 1);
         assert_eq!(strategies_for(&machine, many, &finish(many), Effort::Quick).len(), 1, "training on so many rows takes long");

@@ -304,6 +304,7 @@ mod tests {
             c: 10.0,
             n_vectors: 20,
             seed: 0,
+            device: crate::device::Device::Cpu,
         };
         let refit = if data.is_some() { Refit::Outputs } else { Refit::None };
         let strategies = strategies_for(machine, known, &Finish { refit, ..Finish::default() }, effort);

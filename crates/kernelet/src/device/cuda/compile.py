@@ -15,7 +15,7 @@ import sys
 import zlib
 
 HERE = pathlib.Path(__file__).parent
-SOURCES = ["halves.cu", "predict.cu", "small.cu", "products.cu", "losses.cu", "newton.cu"]
+SOURCES = ["halves.cu", "predict.cu", "small.cu", "products.cu", "losses.cu", "newton.cu", "descent.cu"]
 CARDS = ["80", "86", "89", "90", "100", "120"]
 
 

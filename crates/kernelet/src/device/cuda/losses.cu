@@ -1,5 +1,5 @@
 // Losses of rows and the rows that have any, for training, in fp64.
-enum { SQUARED_HINGE, LOGISTIC, SOFTMAX, SQUARED };
+enum { SQUARED_HINGE, LOGISTIC, SOFTMAX, SQUARED, TAUGHT };
 
 DEV double warp_sum(double v) {
   for (int o = 16; o; o >>= 1) v += __shfl_xor_sync(~0u, v, o);
@@ -10,12 +10,12 @@ DEV double warp_sum(double v) {
 extern "C" __global__ void __launch_bounds__(256) losses(const double *outputs, const int *codes, const double *targets, const double *costs, double *slopes,
                                                          double *curvatures, double *parts, int n, int q, int stride, int kind) {
   __shared__ double part[8];
-  int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, systems = kind == SQUARED_HINGE ? q : 1;
+  int i = blockIdx.x * blockDim.x + threadIdx.x, lane = threadIdx.x & 31, warp = threadIdx.x >> 5, systems = kind == SQUARED_HINGE || kind == TAUGHT ? q : 1;
   bool there = i < n;
   const double *f = outputs + (size_t)min(i, n - 1) * stride;
   double *s = slopes + (size_t)i * stride;
   double cost = there ? costs[i] : 0, one = 0, error = 0;
-  int code = there && kind != SQUARED ? codes[i] : 0;
+  int code = there && kind != SQUARED && kind != TAUGHT ? codes[i] : 0;
   auto add = [&](double v, int place) {
     v = warp_sum(v);
     if (lane == 0) part[warp] = v;
@@ -27,7 +27,19 @@ extern "C" __global__ void __launch_bounds__(256) losses(const double *outputs, 
     }
     __syncthreads();
   };
-  if (kind == SQUARED_HINGE) {
+  if (kind == TAUGHT) {
+    for (int k = 0; k < q; k++) {
+      double target = targets[(size_t)min(i, n - 1) * q + k], out = f[k];
+      bool is_short = target * out < 1 || fabs(target) < 1;
+      double missing = is_short ? target - out : 0;
+      error += (target - out) * (target - out);
+      if (there) {
+        s[k] = -2 * cost * missing;
+        curvatures[(size_t)i * q + k] = is_short ? 2 * cost : 0;
+      }
+      add(there ? cost * missing * missing : 0, k);
+    }
+  } else if (kind == SQUARED_HINGE) {
     int best = 0;
     for (int k = 0; k < q; k++) {
       double side = (q == 1 ? code == 1 : code == k) ? 1 : -1, out = f[k], missing = side * out < 1 ? side - out : 0, loss = cost * missing * missing;
@@ -69,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(256) losses(const double *outputs, 
     }
     if (there) curvatures[i] = 2 * cost;
   }
-  if (kind != SQUARED_HINGE) add(there ? one : 0, 0);
+  if (kind != SQUARED_HINGE && kind != TAUGHT) add(there ? one : 0, 0);
   add(there ? error : 0, systems);
 }
 // The second derivatives of rows times a direction, for losses that bind outputs together.

@@ -14,6 +14,8 @@ pub enum RowLossName {
     Logistic,
     /// `(y - f)^2` for each target; there is no offset.
     Squared,
+    /// For each target t of -1 or 1 `max(0, 1 - t f)^2`, in between `(t - f)^2`.
+    Taught,
 }
 
 /// An estimator on rows: `1/2 |W|^2` and the losses of the rows are minimised.
@@ -41,7 +43,7 @@ impl Problem {
 
     /// Newton systems: one for each output where outputs are apart, else one for all.
     pub(super) fn n_systems(&self) -> usize {
-        if self.loss == RowLossName::SquaredHinge { self.n_outputs } else { 1 }
+        if matches!(self.loss, RowLossName::SquaredHinge | RowLossName::Taught) { self.n_outputs } else { 1 }
     }
 
     /// True where one system gives the minimum.

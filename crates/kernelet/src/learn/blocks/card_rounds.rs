@@ -6,7 +6,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::{JITTER, raising},
-    device::{CardRows, CardStep, CardValues},
+    device::{CardRows, CardStep, CardValues, Gradient},
     linalg::Matrix,
 };
 
@@ -78,7 +78,7 @@ impl Rounds for CardRounds<'_> {
         self.here = true;
     }
 
-    fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum> {
+    fn finish(&mut self, value: f64, gradient: Gradient) -> Result<Optimum> {
         if !self.here {
             let found = self.tried(&[0.0])?;
             self.values(found);

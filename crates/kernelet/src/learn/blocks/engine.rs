@@ -1,8 +1,10 @@
 //! Who does the passes.
-use std::sync::mpsc::sync_channel;
+use std::{borrow::Cow, sync::mpsc::sync_channel};
 
 use crate::parallel::*;
 
+#[cfg(feature = "cuda")]
+use super::ask::Problem;
 use super::{
     ask::Ask,
     newton::{Beginning, Rounds},
@@ -10,6 +12,8 @@ use super::{
     sums::{ARITY, Sums, added},
 };
 use crate::{Error, Result, data::RowBlocks, device::Device};
+#[cfg(feature = "cuda")]
+use crate::{device::CardSpace, kernel::Kernel};
 
 /// The most blocks that are looked at side by side.
 const MOST_AT_ONCE: usize = 8;
@@ -21,6 +25,12 @@ pub trait Engine {
 
     /// Newton's method, where the engine has a faster one than passes: none by default.
     fn rounds(&mut self, _from: &Beginning) -> Option<Result<Box<dyn Rounds + '_>>> {
+        None
+    }
+
+    /// Where a descent over so many vectors of so many features lies, if that is not in memory: its points are [`Vectors`](crate::device::Vectors) of rounds.
+    #[cfg(feature = "cuda")]
+    fn space(&mut self, _problem: &Problem, _kernel: &Kernel, _shape: (usize, usize)) -> Option<Result<CardSpace>> {
         None
     }
 }
@@ -38,13 +48,13 @@ pub fn engine_on<'a>(device: Device, blocks: &'a dyn RowBlocks) -> Result<Box<dy
         #[cfg(feature = "cuda")]
         Device::Cuda(number) => Ok(Box::new(super::card_engine::CardEngine::new(number, blocks)?)),
         #[cfg(not(feature = "cuda"))]
-        Device::Cuda(_) => Err(Error::device("this kernelet was built without support for GPUs; use the device cpu")),
+        Device::Cuda(_) => Err(Error::device(crate::device::NOT_BUILT)),
     }
 }
 
 impl Engine for LocalEngine<'_> {
     fn pass(&mut self, ask: &Ask) -> Result<Sums> {
-        let (pass, blocks) = (Pass::new(ask), self.blocks);
+        let (pass, blocks) = (Pass::over(ask, self.blocks.outline().n_rows), self.blocks);
         let mut tree = Tree::default();
         std::thread::scope(|scope| -> Result<()> {
             let (sender, receiver) = sync_channel(0);
@@ -57,8 +67,13 @@ impl Engine for LocalEngine<'_> {
                 }
             });
             // Sums at weights are shared among threads within a block; blocks that are only looked at are shared themselves.
-            let at_once = if matches!(ask, Ask::Scout { .. }) { current_num_threads().min(MOST_AT_ONCE) } else { 1 };
             let mut receiver = receiver.into_iter().peekable();
+            let at_once = match (ask, receiver.peek()) {
+                (Ask::Fit(_), _) => 1,
+                // Blocks that are in memory take no more of it.
+                (Ask::Scout { .. }, Some(Ok(Cow::Borrowed(_)))) => MOST_AT_ONCE * current_num_threads(),
+                (Ask::Scout { .. }, _) => current_num_threads().min(MOST_AT_ONCE),
+            };
             while receiver.peek().is_some() {
                 let some = receiver.by_ref().take(at_once).collect::<Result<Vec<_>>>()?;
                 let sums: Vec<Result<Sums>> = some.par_iter().map(|block| pass.sums(block)).collect();

@@ -3,7 +3,7 @@ use super::ask::{Problem, RowLossName};
 use crate::{
     Error, Result,
     data::RowBlock,
-    learn::direct::{LogisticLoss, RowLoss, Softmax},
+    learn::direct::{LogisticLoss, RowLoss, Softmax, hinge_error, is_short},
     linalg::Matrix,
 };
 
@@ -32,7 +32,7 @@ impl Losses {
     pub fn new(problem: &Problem, block: &RowBlock) -> Result<Self> {
         let n = block.points.len();
         let weight = |i: usize| block.weights.as_ref().map_or(1.0, |weights| weights[i]);
-        let values = problem.loss == RowLossName::Squared;
+        let values = matches!(problem.loss, RowLossName::Squared | RowLossName::Taught);
         let expected = if values { problem.n_outputs } else { 1 };
         if block.targets.cols() != expected {
             return Err(Error::Shape { what: "targets of a row", expected, found: block.targets.cols() });
@@ -70,9 +70,10 @@ impl Losses {
         Softmax { codes: &self.codes, costs: &self.costs, classes: self.n_outputs }
     }
 
-    /// The side of an output that row i should be on.
-    fn side(&self, i: usize, output: usize) -> f64 {
+    /// The side of an output that row i should be on, or the value that it should have.
+    fn target(&self, i: usize, output: usize) -> f64 {
         match self.n_outputs {
+            _ if self.loss == RowLossName::Taught => self.targets.at(i, output),
             1 => self.signs[i],
             _ => {
                 if self.codes[i] == output {
@@ -90,10 +91,9 @@ impl Losses {
         match self.loss {
             RowLossName::Logistic if self.n_outputs == 1 => losses[0] += self.logistic().loss(i, outputs, slopes),
             RowLossName::Logistic => losses[0] += self.softmax().loss(i, outputs, slopes),
-            RowLossName::SquaredHinge => {
+            RowLossName::SquaredHinge | RowLossName::Taught => {
                 for (k, ((output, slope), loss)) in outputs.iter().zip(slopes).zip(losses).enumerate() {
-                    let side = self.side(i, k);
-                    let short = if side * output < 1.0 { side - output } else { 0.0 };
+                    let short = hinge_error(self.target(i, k), *output);
                     *slope = -2.0 * cost * short;
                     *loss += cost * short * short;
                 }
@@ -112,9 +112,9 @@ impl Losses {
         match self.loss {
             RowLossName::Logistic if self.n_outputs == 1 => out[0] = self.logistic().curvature(i, outputs),
             RowLossName::Logistic => out[0] = self.softmax().curvature(i, outputs),
-            RowLossName::SquaredHinge => {
+            RowLossName::SquaredHinge | RowLossName::Taught => {
                 for (k, (output, out)) in outputs.iter().zip(out).enumerate() {
-                    *out = if self.side(i, k) * output < 1.0 { 2.0 * self.costs[i] } else { 0.0 };
+                    *out = if is_short(self.target(i, k), *output) { 2.0 * self.costs[i] } else { 0.0 };
                 }
             }
             RowLossName::Squared => out[0] = 2.0 * self.costs[i],
@@ -136,7 +136,7 @@ impl Losses {
 
     /// 1 where the label is wrong; squared errors for values.
     pub fn error(&self, i: usize, outputs: &[f64]) -> f64 {
-        if self.loss == RowLossName::Squared {
+        if matches!(self.loss, RowLossName::Squared | RowLossName::Taught) {
             return outputs.iter().zip(self.targets.row(i)).map(|(f, y)| (f - y) * (f - y)).sum();
         }
         let class = match outputs {

@@ -10,7 +10,12 @@ mod ask;
 #[cfg(feature = "cuda")]
 mod card_engine;
 #[cfg(feature = "cuda")]
+mod card_held;
+#[cfg(feature = "cuda")]
 mod card_rounds;
+#[cfg(test)]
+#[cfg(feature = "cuda")]
+mod card_tests;
 mod checkpoint;
 mod engine;
 mod learner;
@@ -23,6 +28,7 @@ mod sample;
 mod search;
 mod solver;
 mod sums;
+mod taught;
 #[cfg(test)]
 mod tests;
 
@@ -36,3 +42,4 @@ pub use pass::block_sums;
 pub use ridge_sums::RidgeSums;
 pub use sample::Sample;
 pub use sums::{ARITY, FitSums, ScoutSums, Sums};
+pub(crate) use taught::taught_on_device;

@@ -1,7 +1,13 @@
 //! Newton's method for the weights on given vectors: rounds end when the next promises less than a given fraction of the value, which is then estimated by subtracting what
 //! is promised.
 use super::ask::Problem;
-use crate::{Error, Result, kernel::Kernel, learn::direct::Transform, linalg::Matrix};
+use crate::{
+    Error, Result,
+    device::{Gradient, Vectors},
+    kernel::Kernel,
+    learn::direct::Transform,
+    linalg::Matrix,
+};
 
 /// Rounds after which the best so far is returned.
 const MOST_ROUNDS: usize = 50;
@@ -22,7 +28,7 @@ pub struct Beginning<'a> {
     /// What scaled rows go through before the kernel sees them.
     pub transform: &'a Transform,
     /// m x K, in the units of transformed rows.
-    pub vectors: &'a Matrix,
+    pub vectors: Vectors<'a>,
     /// (m + 1) x q: weights in coordinates of the vectors' frame, and below them the offsets where there are some.
     pub weights: &'a Matrix,
 }
@@ -53,7 +59,7 @@ pub trait Rounds {
     /// Goes on from there.
     fn accept(&mut self);
     /// All about the weights that were accepted last, whose value is this. Writes the gradient of the value by the vectors, m x K, where there is space for it.
-    fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum>;
+    fn finish(&mut self, value: f64, gradient: Gradient) -> Result<Optimum>;
     /// Passes over the rows so far.
     fn passes(&self) -> u64;
     /// Whether the values after a step are known with the step: then the last one is made although it promises little.

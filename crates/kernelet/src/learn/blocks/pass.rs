@@ -10,7 +10,7 @@ use crate::parallel::*;
 use super::{
     ask::{Ask, FitAsk},
     losses::Losses,
-    sample::Sample,
+    sample::{Sample, bound},
     sums::{FitSums, ScoutSums, Sums},
 };
 use crate::{
@@ -38,6 +38,8 @@ pub(super) struct Pass<'a> {
     frame: Option<Frame>,
     /// m x q.
     coefficients: Matrix,
+    /// No hash of the sample that is asked for exceeds it.
+    bound: u64,
 }
 
 /// The sums of one block.
@@ -47,11 +49,17 @@ pub fn block_sums(ask: &Ask, block: &RowBlock) -> Result<Sums> {
 
 impl<'a> Pass<'a> {
     pub fn new(ask: &'a Ask) -> Self {
-        let Ask::Fit(fit) = ask else { return Pass { ask, frame: None, coefficients: Matrix::default() } };
+        let Ask::Fit(fit) = ask else { return Pass { ask, frame: None, coefficients: Matrix::default(), bound: u64::MAX } };
         let frame = Frame::of(&fit.kernel, &fit.vectors.clone().into(), Lower::new(fit.factor.clone()));
         let m = fit.vectors.rows();
         let coefficients = frame.coefficients(&fit.weights.select(&(0..m).collect::<Vec<_>>()));
-        Pass { ask, frame: Some(frame), coefficients }
+        Pass { ask, frame: Some(frame), coefficients, bound: u64::MAX }
+    }
+
+    /// The same where all blocks together have so many rows.
+    pub fn over(ask: &'a Ask, n_rows: u64) -> Self {
+        let bound = if let Ask::Scout { seed, sample, .. } = ask { bound(*seed, n_rows, *sample) } else { u64::MAX };
+        Pass { bound, ..Pass::new(ask) }
     }
 
     /// The sums of one block, on all threads of the current pool.
@@ -61,7 +69,9 @@ impl<'a> Pass<'a> {
             return Err(Error::Shape { what: "targets", expected: block.points.len(), found: block.targets.rows() });
         }
         match (self.ask, &self.frame) {
-            (Ask::Scout { seed, sample, fingerprints, n_classes }, _) => scouted(block, (*seed, *sample), *fingerprints, *n_classes),
+            (Ask::Scout { seed, sample, fingerprints, n_classes }, _) => {
+                scouted(block, (*seed, *sample, self.bound), *fingerprints, *n_classes)
+            }
             (Ask::Fit(ask), Some(frame)) => self.fitted(ask, frame, block),
             (Ask::Fit(_), None) => Err(Error::data("there are no vectors")),
         }
@@ -85,7 +95,7 @@ impl<'a> Pass<'a> {
     }
 }
 
-fn scouted(block: &RowBlock, (seed, sample): (u64, usize), fingerprints: usize, n_classes: usize) -> Result<Sums> {
+fn scouted(block: &RowBlock, (seed, sample, bound): (u64, usize, u64), fingerprints: usize, n_classes: usize) -> Result<Sums> {
     block.points.check_finite().map_err(|error| error.after_rows(block.first as usize))?;
     if let Some(at) = block.targets.values().iter().position(|v| !v.is_finite()) {
         let (row, column) = (block.first as usize + at / block.targets.cols(), at % block.targets.cols());
@@ -108,7 +118,7 @@ fn scouted(block: &RowBlock, (seed, sample): (u64, usize), fingerprints: usize, 
         weighty[class] += f64::from(u8::from(weight > 0.0));
     }
     let totals = if n_classes == 0 { target_totals(block) } else { vec![] };
-    let sample = Sample::of(block, seed, sample);
+    let sample = Sample::of(block, seed, sample, bound);
     let seen = Fingerprints::of(&block.points, fingerprints);
     let summary = Summary::of(&block.points);
     Ok(Sums::Scout(Box::new(ScoutSums { summary, counts, weighty, totals, sample, seen, most_seen: fingerprints })))

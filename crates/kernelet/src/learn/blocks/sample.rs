@@ -11,6 +11,9 @@ use crate::{
 /// Rows that one thread copies at a time.
 const ROWS: usize = 64;
 
+/// Row numbers that one thread looks at at a time.
+const COUNTED: u64 = 1 << 16;
+
 /// Rows, in the order of their hashes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
@@ -43,6 +46,18 @@ fn key(seed: u64, row: u64) -> u64 {
     mix(mix(seed) ^ row)
 }
 
+/// A hash that no row of a sample of `limit` rows exceeds, of rows with the numbers below `n_rows`: so that blocks need not keep rows that will be dropped.
+pub(super) fn bound(seed: u64, n_rows: u64, limit: usize) -> u64 {
+    let limit_and_more = limit as f64 + 8.0 * (limit as f64).sqrt() + 64.0;
+    let bound = (limit_and_more / n_rows as f64 * u64::MAX as f64) as u64;
+    let below = |part: usize| {
+        let first = part as u64 * COUNTED;
+        (first..n_rows.min(first + COUNTED)).filter(|&row| key(seed, row) <= bound).count()
+    };
+    let counts: Vec<usize> = (0..n_rows.div_ceil(COUNTED) as usize).into_par_iter().map(below).collect();
+    if counts.iter().sum::<usize>() >= limit { bound } else { u64::MAX }
+}
+
 impl Sample {
     /// The rows as a data set of their own; classes that no row of the sample has are not there.
     pub fn dataset(&self, outline: &Outline) -> Dataset {
@@ -59,9 +74,10 @@ impl Sample {
         }
     }
 
-    /// Of the rows of one block.
-    pub(super) fn of(block: &RowBlock, seed: u64, limit: usize) -> Self {
-        let mut order: Vec<(u64, usize)> = (0..block.points.len()).map(|i| (key(seed, block.first + i as u64), i)).collect();
+    /// Of the rows of one block whose hashes do not exceed a bound.
+    pub(super) fn of(block: &RowBlock, seed: u64, limit: usize, bound: u64) -> Self {
+        let keys = (0..block.points.len()).map(|i| (key(seed, block.first + i as u64), i));
+        let mut order: Vec<(u64, usize)> = keys.filter(|(key, _)| *key <= bound).collect();
         order.sort_unstable();
         order.truncate(limit);
         let rows: Vec<usize> = order.iter().map(|&(_, i)| i).collect();
@@ -149,4 +165,27 @@ fn selected(samples: &[Sample], order: &[(u64, usize, usize)]) -> Result<Points>
 
 fn double(points: &Points) -> Points {
     if points.is_sparse() { points.clone() } else { points.to_dense().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_above_the_bound_are_no_part_of_a_sample() {
+        let points = Matrix::from_fn(3000, 2, |i, j| (i * 2 + j) as f64);
+        let block = |first: usize, n: usize| RowBlock {
+            first: first as u64,
+            points: points.select(&(first..first + n).collect::<Vec<_>>()).into(),
+            targets: Matrix::from_fn(n, 1, |i, _| (first + i) as f64),
+            weights: None,
+        };
+        for limit in [1, 40, 500, 2999, 3000, 5000] {
+            let of = |bound: u64| Sample::merged(&[0, 1, 2].map(|part| Sample::of(&block(1000 * part, 1000), 7, limit, bound))).unwrap();
+            let (all, bound) = (of(u64::MAX), bound(7, 3000, limit));
+            assert_eq!(of(bound), all);
+            assert_eq!(all.keys.len(), limit.min(3000));
+            assert_eq!(bound < u64::MAX, limit <= 500, "{limit}");
+        }
+    }
 }

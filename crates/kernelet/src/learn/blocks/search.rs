@@ -6,11 +6,17 @@ use super::{checkpoint::Kept, newton::Optimum, solver::Solver};
 use crate::{
     Error, Result,
     basis::{Frame, JITTER},
+    device::{Gradient, Vectors},
     kernel::Kernel,
     learn::direct::{Search, Transform, Variables, preconditioner, spread},
     linalg::{Begin, Ended, Lbfgs, Matrix},
     machine::Machine,
     watch::Watch,
+};
+#[cfg(feature = "cuda")]
+use crate::{
+    device::{CardSpace, CardVector},
+    learn::direct::Learned,
 };
 
 /// Rounds that promise less than this fraction of the value are left out in the last steps and at the end, as in memory. What is left out moves the gradient by its
@@ -70,6 +76,20 @@ struct State<'a> {
     spare: Vec<f64>,
 }
 
+impl State<'_> {
+    /// The value that was found, or no number; `last` are the weights to begin with where none were found.
+    fn valued(&mut self, found: Result<f64>, last: Option<Matrix>) -> f64 {
+        found.unwrap_or_else(|error| {
+            // Sums that are not finite are those of vectors too far away; everything else is the end.
+            self.solver.last = self.solver.last.take().or(last);
+            if self.solver.engine_failed || matches!(error, Error::Device(_)) {
+                self.failed = Some(error);
+            }
+            f64::NAN
+        })
+    }
+}
+
 impl Descent<'_> {
     /// Descends from `start`, after `earlier` steps.
     pub fn run(&self, solver: Solver, start: Variables, earlier: usize) -> Result<Found> {
@@ -114,23 +134,81 @@ impl Descent<'_> {
     ) -> (Vec<f64>, usize, Ended) {
         let first_step = 0.1 * spread(&Variables::of_values(&start, shape.0, shape.1).z);
         let lbfgs = Lbfgs { max_iterations: steps, first_step, ..Lbfgs::default() };
+        #[cfg(feature = "cuda")]
+        if let Some(found) = self.descend_on_card(state, &lbfgs, &start, shape, before) {
+            return found.unwrap_or_else(|error| {
+                state.borrow_mut().failed.get_or_insert(error);
+                (start, 0, Ended::Stopped)
+            });
+        }
         let minimum = lbfgs.minimise_preconditioned(
             Begin::Point(start),
             |point, gradient, diagonal| self.evaluate(&mut state.borrow_mut(), (point, shape), gradient, diagonal),
             |descent| {
-                let iteration = descent.iterations();
-                self.watch.report("steps", (before + iteration) as u64, Some((before + steps) as u64), Some(descent.value()));
-                let mut state = state.borrow_mut();
-                if self.kept.as_ref().is_some_and(|kept| kept.borrow().due(self.watch)) {
-                    self.keep(&mut state, descent.point(), shape, before + iteration, true);
-                }
-                if iteration + EXACT_STEPS >= steps {
-                    state.tolerance = EXACT;
-                }
-                !self.watch.cancelled() && state.failed.is_none()
+                let made = (before, descent.iterations(), steps);
+                self.after_step(&mut state.borrow_mut(), made, descent.value(), shape, || Some(descent.point().clone()))
             },
         );
         (minimum.point, minimum.iterations, minimum.ended)
+    }
+
+    /// The same with vectors that lie on a card; none where they do not.
+    #[cfg(feature = "cuda")]
+    fn descend_on_card(
+        &self,
+        state: &RefCell<State>,
+        lbfgs: &Lbfgs,
+        start: &[f64],
+        (m, dim): (usize, usize),
+        before: usize,
+    ) -> Option<Result<(Vec<f64>, usize, Ended)>> {
+        if self.search.metric.learned != Learned::Nothing {
+            return None;
+        }
+        let space = {
+            let solver = &mut state.borrow_mut().solver;
+            solver.engine.space(solver.problem, self.kernel, (m, dim))?
+        };
+        let descended = |mut space: CardSpace| {
+            let begin = Begin::Point(space.upload(start)?);
+            let (descent, _, ended) = lbfgs.descend_in(
+                &mut space,
+                begin,
+                |space, point, gradient, diagonal| {
+                    self.evaluate_on_card(&mut state.borrow_mut(), space, (point, m, dim), gradient, diagonal)
+                },
+                |space, descent| {
+                    let made = (before, descent.iterations(), lbfgs.max_iterations);
+                    self.after_step(&mut state.borrow_mut(), made, descent.value(), (m, dim), || space.download(descent.point()).ok())
+                },
+            );
+            if let Some(error) = space.failure() {
+                return Err(error);
+            }
+            Ok((space.download(descent.point())?, descent.iterations(), ended))
+        };
+        Some(space.and_then(descended))
+    }
+
+    /// Reports a step, keeps what is due, and says whether to go on. `point` is asked for only where it is needed.
+    fn after_step(
+        &self,
+        state: &mut State,
+        (before, iteration, steps): (usize, usize, usize),
+        value: f64,
+        shape: (usize, usize),
+        point: impl FnOnce() -> Option<Vec<f64>>,
+    ) -> bool {
+        self.watch.report("steps", (before + iteration) as u64, Some((before + steps) as u64), Some(value));
+        if self.kept.as_ref().is_some_and(|kept| kept.borrow().due(self.watch))
+            && let Some(point) = point()
+        {
+            self.keep(state, &point, shape, before + iteration, true);
+        }
+        if iteration + EXACT_STEPS >= steps {
+            state.tolerance = EXACT;
+        }
+        !self.watch.cancelled() && state.failed.is_none()
     }
 
     /// Writes the checkpoint; without passes the weights are those of the last solution.
@@ -152,7 +230,9 @@ impl Descent<'_> {
     }
 
     fn optimum(&self, solver: &mut Solver, place: &Place, tolerance: f64) -> Result<Optimum> {
-        solver.solve(self.kernel, &place.transform, &place.hats(), tolerance, &mut []).map(|(optimum, _)| optimum)
+        solver
+            .solve(self.kernel, &place.transform, Vectors::Held(&place.hats()), tolerance, Gradient::Held(&mut []))
+            .map(|(optimum, _)| optimum)
     }
 
     /// The place of these variables; `spare` is memory to be used.
@@ -182,17 +262,30 @@ impl Descent<'_> {
         let last = state.solver.last.clone();
         let value = self.solved(&mut state.solver, &place, state.tolerance, gradient, diagonal);
         state.spare = place.at.z.into_values();
-        match value {
-            Ok(value) => value,
-            Err(error) => {
-                // Sums that are not finite are those of vectors too far away; everything else is the end.
-                state.solver.last = state.solver.last.take().or(last);
-                if state.solver.engine_failed {
-                    state.failed = Some(error);
-                }
-                f64::NAN
-            }
+        state.valued(value, last)
+    }
+
+    /// The same with vectors that lie on a card.
+    #[cfg(feature = "cuda")]
+    fn evaluate_on_card(
+        &self,
+        state: &mut State,
+        space: &mut CardSpace,
+        (point, m, dim): (&CardVector, usize, usize),
+        gradient: &mut CardVector,
+        diagonal: &mut CardVector,
+    ) -> f64 {
+        if state.failed.is_some() || self.watch.cancelled() {
+            return f64::NAN;
         }
+        let (last, vectors, tolerance) = (state.solver.last.clone(), Vectors::OnCard(point, m, dim), state.tolerance);
+        let found = state.solver.solve(self.kernel, &Transform::None, vectors, tolerance, Gradient::OnCard(gradient));
+        let value = found.and_then(|(optimum, _)| {
+            let each = preconditioner(&optimum.coefficients, &vec![1.0; optimum.coefficients.cols()]);
+            space.repeat(&each, diagonal)?;
+            Ok(optimum.value)
+        });
+        state.valued(value, last)
     }
 
     /// W with the penalty of the metric, and its gradient.
@@ -200,14 +293,15 @@ impl Descent<'_> {
         let (Place { at, transform }, metric, hats) = (place, &self.search.metric, place.hats());
         let ones = |optimum: &Optimum| vec![1.0; optimum.coefficients.cols()];
         if *transform == Transform::None {
-            let (optimum, _) = solver.solve(self.kernel, transform, &hats, tolerance, gradient)?;
+            let (optimum, _) = solver.solve(self.kernel, transform, Vectors::Held(&hats), tolerance, Gradient::Held(gradient))?;
             let each = preconditioner(&optimum.coefficients, &ones(&optimum));
             diagonal.reserve(gradient.len());
             each.into_iter().for_each(|s| diagonal.resize(diagonal.len() + hats.cols(), s));
             return Ok(optimum.value);
         }
         let mut by_hats = Matrix::zeros(hats.rows(), hats.cols());
-        let (optimum, sums) = solver.solve(self.kernel, transform, &hats, tolerance, by_hats.values_mut())?;
+        let (optimum, sums) =
+            solver.solve(self.kernel, transform, Vectors::Held(&hats), tolerance, Gradient::Held(by_hats.values_mut()))?;
         gradient.fill(0.0);
         transform.chain(metric, &at.z, &hats, &by_hats, (&sums, 1.0), gradient);
         let each = preconditioner(&optimum.coefficients, &ones(&optimum));

@@ -15,6 +15,7 @@ use super::{
 use crate::{
     Error, Result,
     basis::{Frame, JITTER, field::add_gradient},
+    device::{Gradient, Vectors},
     kernel::Kernel,
     learn::direct::{RowSums, Transform, add, add_own_gradient, conjugate_gradients},
     linalg::{Cholesky, Matrix, dot},
@@ -59,47 +60,52 @@ impl Solver<'_> {
         &mut self,
         kernel: &Kernel,
         transform: &Transform,
-        vectors: &Matrix,
+        vectors: Vectors,
         tolerance: f64,
-        gradient: &mut [f64],
+        gradient: Gradient,
     ) -> Result<(Optimum, RowSums)> {
         self.engine_failed = false;
         let (q, problem) = (self.problem.n_outputs, self.problem);
         let width = vectors.rows() + problem.offset();
         let weights = self.last.take().filter(|x| x.rows() == width).unwrap_or_else(|| Matrix::zeros(width, q));
         let from = Beginning { problem, kernel, transform, vectors, weights: &weights };
-        let on_engine = if problem.is_coupled() { None } else { self.on_engine(&from, tolerance, gradient).transpose()? };
-        let (found, sums) = match on_engine {
-            Some(found) => (found, RowSums::nothing(transform, kernel.profile().argument(), 0, vectors.cols())),
-            None => self.by_passes(&from, tolerance, gradient)?,
+        let (found, sums) = match self.on_engine(&from, tolerance, gradient)? {
+            Ok(found) => (found, RowSums::nothing(transform, kernel.profile().argument(), 0, vectors.cols())),
+            Err(gradient) => self.by_passes(&from, tolerance, gradient.held()?)?,
         };
         self.last = Some(found.x.clone());
         Ok((found, sums))
     }
 
-    /// The optimum by the rounds of the engine, where it has any.
-    fn on_engine(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Option<Result<Optimum>> {
-        let outcome = self.engine.rounds(from).map(|rounds| {
-            let mut rounds = rounds?;
+    /// The optimum by the rounds of the engine; gives the space for the gradient back where it has none.
+    fn on_engine<'g>(
+        &mut self,
+        from: &Beginning,
+        tolerance: f64,
+        gradient: Gradient<'g>,
+    ) -> Result<std::result::Result<Optimum, Gradient<'g>>> {
+        let rounds = if from.problem.is_coupled() { None } else { self.engine.rounds(from) };
+        let Some(rounds) = rounds else { return Ok(Err(gradient)) };
+        let outcome = rounds.and_then(|mut rounds| {
             let tolerance = if rounds.is_eager() { tolerance.clamp(ON_DEVICE, EAGER) } else { tolerance };
             let value = newton(&mut *rounds, from.problem.is_quadratic(), tolerance, 0)?;
             Ok((rounds.finish(value, gradient)?, rounds.passes()))
-        })?;
+        });
         self.engine_failed = matches!(outcome, Err(Error::Device(_)));
-        Some(outcome.map(|(found, passes)| {
-            self.passes += passes;
-            found
-        }))
+        let (found, passes) = outcome?;
+        self.passes += passes;
+        Ok(Ok(found))
     }
 
     fn by_passes(&mut self, from: &Beginning, tolerance: f64, gradient: &mut [f64]) -> Result<(Optimum, RowSums)> {
         let quadratic = from.problem.is_quadratic();
-        let frame = Frame::fixed(from.kernel, &from.vectors.clone().into(), JITTER)?;
+        let vectors = from.vectors.held()?;
+        let frame = Frame::fixed(from.kernel, &vectors.clone().into(), JITTER)?;
         let first = FitAsk {
             problem: from.problem.clone(),
             kernel: from.kernel.clone(),
             transform: from.transform.clone(),
-            vectors: from.vectors.clone(),
+            vectors: vectors.clone(),
             factor: frame.lower().matrix().clone(),
             weights: from.weights.clone(),
             systems: true,
@@ -253,8 +259,8 @@ impl Rounds for ByPasses<'_, '_> {
         self.here = self.next.take().or(self.here.take());
     }
 
-    fn finish(&mut self, value: f64, gradient: &mut [f64]) -> Result<Optimum> {
-        self.ended(value, gradient).map(|(optimum, _)| optimum)
+    fn finish(&mut self, value: f64, gradient: Gradient) -> Result<Optimum> {
+        self.ended(value, gradient.held()?).map(|(optimum, _)| optimum)
     }
 
     fn passes(&self) -> u64 {

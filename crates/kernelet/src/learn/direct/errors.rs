@@ -8,14 +8,14 @@ const ROWS: usize = 8;
 
 /// True where an output is not what it should be; always for a value to be met, which makes part of the quadratic even where it is.
 #[inline(always)]
-pub(super) fn active(target: f64, output: f64) -> bool {
+pub(crate) fn active(target: f64, output: f64) -> bool {
     // Without a branch, so that loops over rows use whole registers.
     (target * output < 1.0) | (target.abs() < 1.0)
 }
 
 /// How far an output is from its target.
 #[inline(always)]
-pub(super) fn error(target: f64, output: f64) -> f64 {
+pub(crate) fn error(target: f64, output: f64) -> f64 {
     if active(target, output) { target - output } else { 0.0 }
 }
 

@@ -11,6 +11,10 @@ use crate::{linalg::Matrix, watch::Watch};
 pub(crate) trait Inner: Sync {
     /// The optimum on these coordinates. Remembers it as the start for the next ones, which are near.
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution;
+    /// Its rows, where losses of one row after another say all about it, so that sums over rows are all that is needed.
+    fn rows(&self) -> Option<RowTargets<'_>> {
+        None
+    }
     /// What it remembers, as numbers; nothing where every optimum is found without a start.
     fn memory(&self) -> Vec<f64> {
         vec![]
@@ -20,6 +24,16 @@ pub(crate) trait Inner: Sync {
         let _ = m;
         memory.is_empty()
     }
+}
+
+/// What rows should have as outputs.
+pub(crate) struct RowTargets<'a> {
+    /// n x q: +1 or -1, a side to be on; or in between, or where there is a penalty of values, a value to be met.
+    pub targets: &'a Matrix,
+    /// One for each row.
+    pub costs: &'a [f64],
+    /// The penalty of |w|^2 where values are met, without offsets; none where sides are taken.
+    pub lambda: Option<f64>,
 }
 
 /// The optimum on given coordinates, and what moves it.

@@ -12,7 +12,7 @@ use super::{
     objective::Variables,
     search::{Direct, Search, check_points},
 };
-use crate::{Error, Result, kernel::Kernel, learn::Fit, linalg::Ended, watch::Watch};
+use crate::{Error, Result, device::Device, kernel::Kernel, learn::Fit, linalg::Ended, watch::Watch};
 
 /// The first comparison comes after this fraction of the steps, but not before the fewest.
 const FIRST: usize = 10;
@@ -40,6 +40,9 @@ impl Search {
                 Variables { z: init.first(kernel, points, self.n_vectors, seed, watch)?, metric: Metric::default().first(points.dim())? };
             runners.push(Runner { place: Place { at, value: f64::INFINITY, iterations: 0, ended: Ended::Value }, state: None });
         }
+        if self.device != Device::Cpu {
+            return self.race_on_device(kernel, direct, runners.into_iter().map(|runner| runner.place.at).collect(), watch);
+        }
         let steps: usize = direct.phases().iter().map(|phase| phase.iterations).sum();
         let mut until = (steps / FIRST).max(FEWEST);
         while runners.len() > 1 {
@@ -57,6 +60,24 @@ impl Search {
         run.stage = state.as_ref().map_or(run.stage, |state| state.stage);
         run.resumed = state;
         Ok(self.level(kernel, &mut run, place.at, 1, watch)?.fit.ended(watch))
+    }
+
+    /// The same on a card, where steps are cheap and no state of a descent is kept: all starts make the first fraction of the steps, and the best goes on with all of
+    /// them.
+    fn race_on_device(&self, kernel: &Kernel, direct: &dyn Direct, starts: Vec<Variables>, watch: &Watch) -> Result<Fit> {
+        let mut best: Option<Place> = None;
+        let alone = starts.len() == 1;
+        for at in starts {
+            let place = match alone {
+                true => Place { at, value: f64::INFINITY, iterations: 0, ended: Ended::Value },
+                false => self.descended(kernel, &mut Run::new(direct), at, FIRST, watch)?.0,
+            };
+            if best.as_ref().is_none_or(|best| place.value < best.value) {
+                best = Some(place);
+            }
+        }
+        let Place { at, .. } = best.ok_or_else(|| Error::data("no start led to a machine"))?;
+        Ok(self.level(kernel, &mut Run::new(direct), at, 1, watch)?.fit.ended(watch))
     }
 
     /// Goes on with a start to so many steps in all.

@@ -17,8 +17,9 @@ use crate::{
     Error, Named, Result,
     basis::{check_definite, field::check_dense},
     data::Points,
+    device::Device,
     kernel::Kernel,
-    learn::{Fit, Report},
+    learn::{Fit, Report, blocks::taught_on_device},
     linalg::{Ended, Matrix},
     machine::{Coefficients, Expansion, Machine},
     watch::{Status, Watch},
@@ -45,6 +46,9 @@ pub struct Search {
     pub checkpoint: Option<PathBuf>,
     /// Seed of everything that is drawn.
     pub seed: u64,
+    /// Where the sums over rows of a descent are computed. On a card that is the squared hinge and the squared loss with the gaussian kernel; the rest is done by the
+    /// processor, as is the solution on the vectors that were found.
+    pub device: Device,
 }
 
 impl Default for Search {
@@ -59,6 +63,7 @@ impl Default for Search {
             memory_bytes: 2 << 30,
             checkpoint: None,
             seed: 0,
+            device: Device::Cpu,
         }
     }
 }
@@ -284,7 +289,11 @@ impl Search {
             if run.resumed.is_none() {
                 run.stage = Stage { phase: number, before_phase: place.iterations, ..Stage::default() };
             }
-            place = run.descend(place, &mut objective, (name, iterations.div_ceil(share)));
+            let steps = iterations.div_ceil(share);
+            place = match descend_on_device(self, &objective, &place, steps)? {
+                Some(found) => found,
+                None => run.descend(place, &mut objective, (name, steps)),
+            };
             last = Some(objective);
             if run.is_paused() {
                 break;
@@ -321,6 +330,13 @@ impl Search {
         };
         Ok(Level { fit: Fit { machine, report }, at: place.at, solved })
     }
+}
+
+/// Where a descent on the device of the search leads; none where it is not made there.
+fn descend_on_device(search: &Search, objective: &Objective, place: &Place, steps: usize) -> Result<Option<Place>> {
+    let Some(rows) = objective.inner.rows() else { return Ok(None) };
+    let found = taught_on_device(search, objective.kernel, (objective.points, &rows), &place.at, steps, objective.watch)?;
+    Ok(found.map(|(at, value, iterations, ended)| Place { at, value, iterations: place.iterations + iterations, ended }))
 }
 
 /// The rows of a search for so many vectors, where they can be held.

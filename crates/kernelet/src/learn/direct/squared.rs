@@ -6,7 +6,7 @@ use crate::parallel::*;
 
 use super::{
     coordinates::{Coordinates, Work},
-    inner::{Inner, Solution},
+    inner::{Inner, RowTargets, Solution},
 };
 use crate::{
     kernel::block::CHUNK,
@@ -59,6 +59,10 @@ pub(super) fn add_outputs(coordinates: &Coordinates, weights: &[f64], q: usize, 
 }
 
 impl Inner for Squared<'_> {
+    fn rows(&self) -> Option<RowTargets<'_>> {
+        Some(RowTargets { targets: self.targets, costs: self.weights, lambda: Some(self.lambda) })
+    }
+
     fn solve(&mut self, coordinates: &Coordinates, _: &Watch) -> Solution {
         let (m, q) = (coordinates.cols(), self.targets.cols());
         let squares = self.squares(coordinates);

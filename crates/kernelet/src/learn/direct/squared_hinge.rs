@@ -12,7 +12,7 @@ use crate::parallel::*;
 use super::{
     coordinates::{Coordinates, Work},
     errors::{active, error, losses, moved},
-    inner::{Inner, Solution},
+    inner::{Inner, RowTargets, Solution},
 };
 use crate::{
     kernel::{block::CHUNK, few_columns::FewColumns},
@@ -250,6 +250,10 @@ impl<'a> Run<'a> {
 }
 
 impl Inner for SquaredHinge<'_> {
+    fn rows(&self) -> Option<RowTargets<'_>> {
+        Some(RowTargets { targets: self.targets, costs: self.costs, lambda: None })
+    }
+
     fn solve(&mut self, coordinates: &Coordinates, watch: &Watch) -> Solution {
         let (m, q) = (coordinates.cols(), self.targets.cols());
         let begin = self.last.take().filter(|w| w.rows() == m + 1).unwrap_or_else(|| Matrix::zeros(m + 1, q));
