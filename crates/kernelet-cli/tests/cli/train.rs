@@ -37,7 +37,7 @@ fn targets_that_an_estimator_was_probably_not_meant_for_are_pointed_out() {
     let table = |shift: f64| (0..20).map(|i| format!("{i},{}\n", shift + (f64::from(i) / 3.0).sin())).collect::<String>();
     let (far, near, model) = (folder.file("far.csv", table(1000.0)), folder.file("near.csv", table(1.0)), folder.path("m"));
     let noted = |data: &str, learner: &str| {
-        run(&["train", data, "-o", &model, "--learner", learner]).succeeded().err.contains("ridge has no offset: subtract the mean")
+        run(&["train", data, "-o", &model, "--learner", learner]).succeeded().err.contains("ridge has no offset: subtract it with --centre")
     };
     assert!(noted(&far, "ridge"));
     assert!(!noted(&near, "ridge"));

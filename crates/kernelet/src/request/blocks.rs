@@ -18,6 +18,7 @@ use crate::{
     learn::{
         HowToScale, Logistic, Multiclass, Shape,
         blocks::{BlockEstimator, BlockLearner, Engine, ScoutSums, engine_on},
+        centred,
         direct::{DirectLoss, Growth, Init, Metric, Search, feature_scales},
     },
     linalg::Matrix,
@@ -250,8 +251,11 @@ impl Train {
         if let Some(scale) = scale {
             rows.points = scale.apply(&rows.points)?;
         }
-        let chosen = self.with_basis(method, learner).chosen(&rows, watch)?;
-        Ok(Some((chosen.0.frame.vectors().to_dense(), chosen.1)))
+        if self.settings.centre {
+            rows = centred(&rows)?.0;
+        }
+        let (basis, metadata) = self.with_basis(method, learner).chosen(&rows, watch)?;
+        Ok(Some((basis.frame.vectors().to_dense(), metadata)))
     }
 
     /// Settings that validation rows choose, and the penalty of a learned metric, from a sample of the rows that is in memory; everything else is left to the search

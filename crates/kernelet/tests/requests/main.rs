@@ -95,7 +95,7 @@ fn tried(field: &Field) -> Vec<Value> {
         // What a card answers is tested on one.
         "device" => vec![json!("cpu")],
         "seed" => vec![json!(7)],
-        "tune" | "no-shrinking" | "whiten" | "ard" => vec![json!(true)],
+        "tune" | "no-shrinking" | "whiten" | "centre" | "ard" => vec![json!(true)],
         "projection" => vec![json!(1)],
         "metric-penalty" => vec![json!(1e-3)],
         other => panic!("no value to try for {other}; add one"),
