@@ -364,7 +364,7 @@ mod threads {
     //! The border to rayon: a part is one item there, of as many as the part has.
     use rayon::iter::plumbing::{Consumer, Folder, Producer, Reducer, UnindexedConsumer, bridge_producer_consumer};
 
-    use super::{Items, Loop, Numbered};
+    use crate::parallel::{Items, Loop, Numbered};
 
     /// Does the work part by part; it is given the place of the first item of each.
     pub fn run<P: Items>(all: Loop<P>, work: &(dyn Fn(usize, P) + Sync)) {

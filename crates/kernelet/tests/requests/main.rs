@@ -274,6 +274,7 @@ fn tried_in_compress(field: &Field) -> Vec<Value> {
         "refine-steps" => vec![json!(2)],
         "seed" => vec![json!(7)],
         "time" => vec![json!(1e6)],
+        "device" => vec![json!("cpu")],
         "labels" | "ard" | "from-data" | "path" | "plain" | "lossless" | "refine-joint" => vec![json!(true)],
         other => panic!("no value to try for {other}; add one"),
     }
@@ -322,8 +323,8 @@ fn effects_in_compression(method: &str, full: &Machine, data: &Dataset) -> Effec
                     panic!("{method}: {} {value} passes the check, then: {sentence}", field.name)
                 }
                 Err(_) => effects.rejected.push(field.name),
-                // Time that is not used up changes nothing.
-                Ok(_) if ["path", "seed", "time"].contains(&field.name) => {}
+                // Time that is not used up changes nothing, nor does the device that is used anyway.
+                Ok(_) if ["path", "seed", "time", "device"].contains(&field.name) => {}
                 // A goal that is met anyway, a pass that changes nothing any more, and scales that validation rows do not prefer.
                 Ok(_)
                     if ["ard", "max-residual", "max-loss", "min-agreement", "confidence", "rows", "metric", "passes"]

@@ -13,8 +13,8 @@ mod card_engine;
 mod card_held;
 #[cfg(feature = "cuda")]
 mod card_rounds;
-#[cfg(test)]
 #[cfg(feature = "cuda")]
+#[cfg(test)]
 mod card_tests;
 mod checkpoint;
 mod engine;
