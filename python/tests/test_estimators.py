@@ -10,6 +10,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -71,13 +72,17 @@ def test_ridge_is_kernel_ridge_where_the_data_are_centred():
     assert np.abs(ours.predict(X) - theirs.predict(X)).max() < 0.1
 
 
-def test_huber_is_ridge_without_large_residuals_and_hardly_moves_with_outliers():
+def test_huber_is_least_squares_without_large_residuals_and_hardly_moves_with_outliers():
     X, y = IRIS
     Y = np.c_[y - y.mean(), np.sin(X[:, 0])]
-    # alpha |w|^2 + sum r^2 is C sum r^2 / 2 + |w|^2 / 2 with C = 1 / alpha where no residual reaches epsilon.
     few = {"method": "greedy-basis", "gamma": 0.5, "random_state": 0}
-    ridge, huber = SparseKernelRidge(20, alpha=0.1, **few).fit(X, Y), SparseHuberRegressor(20, C=10.0, epsilon=100.0, **few).fit(X, Y)
-    np.testing.assert_allclose(huber.predict(X), ridge.predict(X), atol=1e-6)
+    ridge, huber = SparseKernelRidge(20, alpha=0.1, **few), SparseHuberRegressor(20, C=10.0, epsilon=100.0, **few).fit(X, Y)
+    # Where no residual reaches epsilon: C sum r^2 / 2 + |w|^2 / 2, with an offset that is not penalised.
+    K, own = (rbf_kernel(rows, huber.vectors_, gamma=0.5) for rows in (X, huber.vectors_))
+    columns = np.c_[K, np.ones(len(X))]
+    penalty = np.pad(own, (0, 1))
+    solution = np.linalg.lstsq(10.0 * columns.T @ columns + penalty, 10.0 * columns.T @ Y, rcond=None)[0]
+    np.testing.assert_allclose(huber.predict(X), columns @ solution, atol=1e-6)
     spoiled = Y + 50.0 * (np.arange(len(X)) % 15 == 0)[:, None]
     ridge.fit(X, spoiled)
     huber.set_params(epsilon=0.1).fit(X, spoiled)
