@@ -6,6 +6,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 what=$1 dir=$2
+[ "$(realpath -m "$dir")" != / ] || { echo "DIR must be a folder of its own: what is in its work/ is deleted" >&2; exit 2; }
 case $what in
 rust) packages=gcc,libc6-dev,make,ca-certificates ;;
 python) packages=python3,python3-venv,ca-certificates ;;
